@@ -1,0 +1,138 @@
+"""Who may do what; and, while developing, demo people and their one-time links."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import timedelta
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.utils import timezone
+
+from courseware.models import SignInLink, User
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.contrib.auth.models import AnonymousUser
+    from django.db.models import Model, QuerySet
+
+DEMO_PEOPLE = (
+    ("learner@demo.invalid", "Maya Lindqvist", User.Role.LEARNER),
+    ("instructor@demo.invalid", "Ines Okafor", User.Role.INSTRUCTOR),
+    ("grader@demo.invalid", "Goran Petrov", User.Role.GRADER),
+)
+
+type View[**P] = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
+
+
+def may_review(user: User | AnonymousUser | None) -> bool:
+    """Graders read what people submitted; so do the instructors who teach them."""
+    return _has_role(user, User.Role.GRADER, User.Role.INSTRUCTOR)
+
+
+def may_author(user: User | AnonymousUser | None) -> bool:
+    """Instructors decide who takes the course, and when."""
+    return _has_role(user, User.Role.INSTRUCTOR)
+
+
+def _has_role(user: User | AnonymousUser | None, *roles: str) -> bool:
+    return isinstance(user, User) and user.is_active and (user.is_superuser or user.role in roles)
+
+
+def signed_in(request: HttpRequest) -> User:
+    """Return who asks, in a view that ``learner_required`` or a stricter decorator guards."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied
+    return request.user
+
+
+def _required[**P](allowed: Callable[[Any], bool]) -> Callable[[View[P]], View[P]]:
+    def decorate(view: View[P]) -> View[P]:
+        @wraps(view)
+        def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            if not allowed(request.user):
+                raise PermissionDenied
+            return view(request, *args, **kwargs)
+
+        return login_required(guarded)
+
+    return decorate
+
+
+def learner_required[**P](view: View[P]) -> View[P]:
+    """Let in everyone who is signed in: whoever teaches or reviews may also learn."""
+    return login_required(view)
+
+
+def grader_required[**P](view: View[P]) -> View[P]:
+    """Let in those who may review; a visitor is sent to sign in, anyone else gets a 403."""
+    return _required(may_review)(view)
+
+
+def instructor_required[**P](view: View[P]) -> View[P]:
+    """Let in those who may author; a visitor is sent to sign in, anyone else gets a 403."""
+    return _required(may_author)(view)
+
+
+def own_or_404[M: Model](rows: QuerySet[M], user: User, *, owner: str, **lookup: object) -> M:
+    """Return the one row that ``user`` owns. Another's is a 404: that it exists is not said."""
+    row = rows.filter(**{owner: user.pk}, **lookup).first()
+    if row is None:
+        raise Http404
+    return row
+
+
+# ---------------------------------------------------------------------------- while developing only
+
+
+def demo_people() -> list[User]:
+    """Return the demo learner, instructor and grader, making those who are missing."""
+    people: list[User] = []
+    for email, name, role in DEMO_PEOPLE:
+        person, is_new = User.objects.get_or_create(
+            email=email, defaults={"name": name, "role": role}
+        )
+        if is_new:
+            person.set_unusable_password()
+            person.save(update_fields=["password"])
+        people.append(person)
+    return people
+
+
+def new_sign_in_link(user: User) -> str:
+    """Make a one-time link for ``user`` and return its token, which is stored nowhere.
+
+    Raises PermissionDenied unless DEBUG is on: in production a link is a password in a log.
+    """
+    if not settings.DEBUG:
+        raise PermissionDenied
+    token = secrets.token_urlsafe(24)
+    lifetime = timedelta(seconds=settings.SIGN_IN_LINK_LIFETIME_S)
+    SignInLink.objects.create(
+        user=user, token_hash=_hashed(token), expires_at=timezone.now() + lifetime
+    )
+    return token
+
+
+def spend_sign_in_link(token: str) -> User | None:
+    """Use a link up and return its person; None if it is unknown, used, expired, or DEBUG is off.
+
+    One UPDATE with "still open" in its WHERE clause: of two visits at once, one gets in.
+    """
+    if not settings.DEBUG:
+        return None
+    now = timezone.now()
+    links = SignInLink.objects.filter(token_hash=_hashed(token), user__is_active=True)
+    if links.filter(used_at=None, expires_at__gt=now).update(used_at=now) != 1:
+        return None
+    return links.select_related("user").get().user
+
+
+def _hashed(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

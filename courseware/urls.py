@@ -1,0 +1,25 @@
+"""The site map."""
+
+from django.conf import settings
+from django.urls import URLPattern, URLResolver, include, path
+
+from courseware import views
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", views.home, name="home"),
+    path("account/", views.account, name="account"),
+    path("account/", include("allauth.account.urls")),
+    path("theme/", views.theme, name="theme"),
+    path("healthz", views.healthz, name="healthz"),
+    path("lessons/", include("lessons.urls")),
+    path("labs/", include("labs.urls")),
+]
+
+if settings.OIDC_SERVER_URL:
+    urlpatterns += [
+        path("account/oidc/", include("allauth.socialaccount.providers.openid_connect.urls")),
+        path("account/3rdparty/", include("allauth.socialaccount.urls")),
+    ]
+
+if settings.DEBUG:
+    urlpatterns += [path("sign-in/<str:token>/", views.sign_in_link, name="sign-in-link")]

@@ -1,0 +1,1 @@
+"""Reading: lessons, keywords, checks, predictions, drills."""
