@@ -1,0 +1,144 @@
+"""One request: what was asked, how far it has come, and when."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+PS_PER_S = 1_000_000_000_000
+
+
+def to_ps(seconds: float) -> int:
+    """Return ``seconds`` as whole picoseconds, the unit of the engine's clock."""
+    return round(seconds * PS_PER_S)
+
+
+def to_s(picoseconds: int) -> float:
+    """Return ``picoseconds`` as seconds."""
+    return picoseconds / PS_PER_S
+
+
+def _seconds(picoseconds: int | None) -> float | None:
+    return None if picoseconds is None else picoseconds / PS_PER_S
+
+
+class Status(StrEnum):
+    """Where a request is; the words are vLLM's (``RequestStatus``)."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    PREEMPTED = "preempted"
+    FINISHED = "finished"
+    ABORTED = "aborted"
+    SHED = "shed"
+    """Refused by the router with a 429; no engine ever saw it."""
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """A request and its life so far. Compared by identity: two requests are never the same one.
+
+    ``num_tokens`` is prompt plus outputs. The engine keeps a decoding request's counts lazily
+    and writes them back whenever ``Engine.advance`` returns.
+    """
+
+    request_id: str
+    arrival_s: float
+    """When the engine gets it, seconds."""
+    prompt_tokens: int
+    max_tokens: int
+    """How many output tokens it will generate, unless the context ends first."""
+    priority: int = 0
+    """Lower goes first (policy ``priority`` only)."""
+    prompt_token_ids: tuple[int, ...] | None = None
+    """Needed for prefix caching only."""
+
+    client_arrival_s: float | None = None
+    """When the client sent it; None if there is no router in front of the engine."""
+    router_delay_s: float = 0.0
+    replica: int = 0
+    """Index of the engine that it was routed to."""
+    request_class: str = ""
+    cut: bool = False
+    """True if the router lowered its max_tokens."""
+
+    status: Status = Status.WAITING
+    finish_reason: str | None = None
+    """vLLM's words: length, abort, error (the pool or the context can never hold it); None before."""
+    num_computed_tokens: int = 0
+    num_output_tokens: int = 0
+    num_blocks: int = 0
+    """KV blocks held."""
+    num_preemptions: int = 0
+    reported_preemptions: int = 0
+    """Those that ``vllm:num_preemptions_total`` shows: it moves only with the victim's next output."""
+    recomputed_tokens: int = 0
+    """Tokens computed again after a preemption or a restart."""
+
+    arrival_ps: int = field(init=False)
+    queued_ps: int = field(init=False)
+    """When it last entered the waiting queue."""
+    index: int = -1
+    """Its place among all that the engine was given; breaks ties."""
+    prefill_target: int = 0
+    """num_tokens at the last admission: below it, the request prefills."""
+    computed_high: int = 0
+    """The most tokens ever computed for it: below it, prefill is recompute."""
+    first_scheduled_ps: int | None = None
+    first_token_ps: int | None = None
+    last_token_ps: int | None = None
+    finish_ps: int | None = None
+    longest_gap_ps: int = 0
+    output_limit: int = 0
+    """max_tokens, or fewer if max_model_len ends it sooner; set by the engine."""
+    computed_offset: int = 0
+    """While decoding in the calendar: num_computed_tokens minus the engine's step count."""
+    output_offset: int = 0
+    decode_since: int = 0
+    """Step count at which it began to decode."""
+    ticket: int = 0
+    """Which of its decode stretches is the current one; 0 for none."""
+
+    def __post_init__(self) -> None:
+        """Derive the clock's own times. Raises ValueError for a request that asks for nothing."""
+        if self.prompt_tokens < 1 or self.max_tokens < 1:
+            raise ValueError(f"{self.request_id}: prompt_tokens and max_tokens must be at least 1")
+        self.arrival_ps = self.queued_ps = to_ps(self.arrival_s)
+
+    @property
+    def num_tokens(self) -> int:
+        """Prompt plus outputs."""
+        return self.prompt_tokens + self.num_output_tokens
+
+    @property
+    def sent_s(self) -> float:
+        """When the client sent it, seconds; the engine's arrival if there is no router."""
+        return self.arrival_s if self.client_arrival_s is None else self.client_arrival_s
+
+    @property
+    def first_scheduled_s(self) -> float | None:
+        """Start of the first step that computed a token of it, seconds."""
+        return _seconds(self.first_scheduled_ps)
+
+    @property
+    def first_token_s(self) -> float | None:
+        """When its first output left the engine, seconds."""
+        return _seconds(self.first_token_ps)
+
+    @property
+    def last_token_s(self) -> float | None:
+        """When its latest output left the engine, seconds."""
+        return _seconds(self.last_token_ps)
+
+    @property
+    def finish_s(self) -> float | None:
+        """When it finished or was aborted, seconds."""
+        return _seconds(self.finish_ps)
+
+    @property
+    def longest_gap_s(self) -> float:
+        """Longest time between two of its outputs, stalls by preemption or restart included; 0 before two."""
+        return to_s(self.longest_gap_ps)
+
+    @property
+    def ttft_s(self) -> float | None:
+        """Time to first token as the client sees it: router delay included."""
+        return None if self.first_token_ps is None else to_s(self.first_token_ps) - self.sent_s
