@@ -50,6 +50,8 @@ class Request:
     """Lower goes first (policy ``priority`` only)."""
     prompt_token_ids: tuple[int, ...] | None = None
     """Needed for prefix caching only."""
+    output_token_ids: list[int] | None = None
+    """Kept only with prefix caching."""
 
     client_arrival_s: float | None = None
     """When the client sent it; None if there is no router in front of the engine."""
@@ -107,6 +109,12 @@ class Request:
     def num_tokens(self) -> int:
         """Prompt plus outputs."""
         return self.prompt_tokens + self.num_output_tokens
+
+    def tokens(self, start: int, stop: int) -> tuple[int, ...]:
+        """Return the ids of tokens ``start`` to ``stop`` of prompt plus outputs."""
+        prompt = self.prompt_token_ids or ()
+        outputs = self.output_token_ids or []
+        return prompt[start:stop] + tuple(outputs[max(0, start - len(prompt)) : max(0, stop - len(prompt))])
 
     @property
     def sent_s(self) -> float:

@@ -1,0 +1,38 @@
+"""Replay recordings of vLLM's scheduler and say where ours decides otherwise."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from labs.simulator.trace import TraceError, replay
+
+
+class Command(BaseCommand):
+    """``manage.py replay_trace FILE...``: exit 0 if all are identical, 1 if one differs, 2 if one is unusable."""
+
+    help = "Replay recordings of vLLM's scheduler, step by step, and compare every field."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Take the files."""
+        parser.add_argument("files", nargs="+", metavar="FILE", type=Path, help=".json or .json.gz")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Replay each file; all are tried before the exit status says the worst."""
+        worst = 0
+        for path in options["files"]:
+            try:
+                result = replay(path)
+            except TraceError as error:
+                self.stderr.write(str(error))
+                worst = 2
+                continue
+            if result.difference is None:
+                self.stdout.write(f"{result.name}: {result.steps} steps identical")
+            else:
+                self.stdout.write(f"{result.name}: {result.difference}")
+                worst = max(worst, 1)
+        if worst:
+            raise SystemExit(worst)
