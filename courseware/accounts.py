@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from allauth.account.adapter import DefaultAccountAdapter
-from allauth.account.forms import SignupForm
+from allauth.account.forms import LoginForm, SignupForm
 from django import forms
 from django.conf import settings
 
@@ -20,6 +20,19 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         return bool(settings.SIGN_UP_OPEN)
 
 
+class SignInForm(LoginForm):  # type: ignore[misc]  # allauth has no types
+    """E-mail and password."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["login"].label = "E-mail address"
+        self.fields["password"].help_text = ""
+        if "remember" in self.fields:
+            self.fields["remember"].label = "Stay signed in on this machine"
+        for field in self.fields.values():
+            field.widget.attrs.pop("placeholder", None)
+
+
 class SignUpForm(SignupForm):  # type: ignore[misc]  # allauth has no types
     """E-mail, password, and the name that graders and cohorts will read."""
 
@@ -30,6 +43,15 @@ class SignUpForm(SignupForm):  # type: ignore[misc]  # allauth has no types
         help_text="Shown to your instructor and to graders.",
     )
     field_order = ("name", "email", "password1")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["email"].label = "E-mail address"
+        self.fields[
+            "password1"
+        ].help_text = "At least eight characters, and not one that many people use."
+        for field in self.fields.values():
+            field.widget.attrs.pop("placeholder", None)
 
     def save(self, request: HttpRequest) -> Any:
         user = super().save(request)

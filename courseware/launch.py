@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import io
 import os
 import shutil
 import signal
@@ -30,6 +31,7 @@ VENV_BIN = Path(sys.executable).parent
 START_LIMIT_S = 60.0
 GRACE_S = 8.0
 TAIL_LINES = 15
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class LaunchError(Exception):
@@ -78,18 +80,23 @@ class Site:
     def start(self, name: str, *command: str | Path) -> Child:
         """Start one part, with its output in ``<name>.log``."""
         log = self.run_dir / f"{name}.log"
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [str(part) for part in command],
-                cwd=ROOT,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509
-            )
-        child = Child(name, process, log)
-        self.children.append(child)
+        # A stop that comes between the fork and the list would leave an orphan: let it wait.
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+        try:
+            with log.open("wb") as output:
+                process = subprocess.Popen(
+                    [str(part) for part in command],
+                    cwd=ROOT,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    preexec_fn=_begin,  # noqa: PLW1509  this process has one thread
+                )
+            child = Child(name, process, log)
+            self.children.append(child)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
         return child
 
     def raise_if_one_died(self) -> None:
@@ -120,10 +127,12 @@ def shown(path: Path) -> str:
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
-def _die_with_parent() -> None:
-    """Ask Linux to end this child if the launcher is killed and cannot do it."""
-    set_death_signal = 1
-    ctypes.CDLL(None).prctl(set_death_signal, signal.SIGTERM)
+def _begin() -> None:
+    """Run in the child before its program: hear signals again, and end if the launcher is killed."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+    if sys.platform == "linux":
+        set_death_signal = 1
+        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGTERM)
 
 
 # ------------------------------------------------------------------------------- before the start
@@ -265,7 +274,7 @@ def prepare() -> None:
 
     try:
         django.setup()
-        call_command("check", verbosity=0)
+        call_command("check", verbosity=0, stdout=io.StringIO())
         call_command("migrate", verbosity=0, interactive=False)
         if not settings.DEBUG:
             call_command("collectstatic", verbosity=0, interactive=False)
@@ -313,7 +322,7 @@ def start_parts(site: Site, host: str, port: int) -> None:
         "web",
         *(VENV_BIN / "uvicorn", "courseware.asgi:application", "--host", host, "--port", str(port)),
         # Streams stay open for hours; a stop does not wait for them.
-        *("--timeout-graceful-shutdown", "2", "--proxy-headers", *reload),
+        *("--timeout-graceful-shutdown", "2", "--lifespan", "off", *reload),
     )
 
 
@@ -367,9 +376,6 @@ def serve(site: Site) -> None:
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
     raise Stopped
-
-
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def main() -> int:

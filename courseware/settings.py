@@ -107,6 +107,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "servestatic.runserver_nostatic",
     "django.contrib.staticfiles",
+    "django.forms",
     "django_htmx",
     "allauth",
     "allauth.account",
@@ -152,6 +153,9 @@ TEMPLATES = [
     }
 ]
 
+# {{ form }} renders templates/django/forms/, so every form looks like ours without a word.
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
+
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = env_str("TIME_ZONE", "UTC")
 USE_TZ = True
@@ -183,7 +187,10 @@ LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
 
 ACCOUNT_ADAPTER = "courseware.accounts.AccountAdapter"
-ACCOUNT_FORMS = {"signup": "courseware.accounts.SignUpForm"}
+ACCOUNT_FORMS = {
+    "login": "courseware.accounts.SignInForm",
+    "signup": "courseware.accounts.SignUpForm",
+}
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
