@@ -1,0 +1,53 @@
+"""What happens to every request."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
+from django.conf import settings
+from django.http import Http404
+from django.views.defaults import page_not_found
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.http import HttpRequest
+    from django.http.response import HttpResponseBase
+
+
+class our_own_404:  # noqa: N801  it is used like a function
+    """Show our 404 page while DEBUG is on, too: `make run` is how most people meet the site.
+
+    Django's technical page lists every address of the site, and it is the first thing that
+    a mistyped one shows.
+    """
+
+    async_capable = True
+    sync_capable = True
+
+    def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
+        self.get_response = get_response
+        if iscoroutinefunction(get_response):
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> Any:
+        if iscoroutinefunction(self):
+            return self.later(request)
+        return self.own(request, self.get_response(request))
+
+    async def later(self, request: HttpRequest) -> HttpResponseBase:
+        response: HttpResponseBase = await self.get_response(request)
+        if response.status_code != HTTPStatus.NOT_FOUND:
+            return response
+        return await sync_to_async(self.own)(request, response)
+
+    def own(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        # Django's technical page is the one that lifts the CSP for itself.
+        is_technical = response.status_code == HTTPStatus.NOT_FOUND and hasattr(
+            response, "_csp_config"
+        )
+        if settings.DEBUG and is_technical:
+            return page_not_found(request, exception=Http404())
+        return response

@@ -1,0 +1,53 @@
+"""People, signed-in clients, and nothing else: an app's own fixtures stand beside its tests."""
+
+import pytest
+from django.test import Client
+
+from courseware.models import User
+from tests.factories import UserFactory
+
+
+@pytest.fixture
+def learner(db) -> User:
+    return UserFactory()
+
+
+@pytest.fixture
+def another_learner(db) -> User:
+    return UserFactory()
+
+
+@pytest.fixture
+def instructor(db) -> User:
+    return UserFactory(role=User.Role.INSTRUCTOR)
+
+
+@pytest.fixture
+def grader(db) -> User:
+    return UserFactory(role=User.Role.GRADER)
+
+
+def _client(user: User) -> Client:
+    client = Client()
+    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+@pytest.fixture
+def learner_client(learner) -> Client:
+    return _client(learner)
+
+
+@pytest.fixture
+def another_learner_client(another_learner) -> Client:
+    return _client(another_learner)
+
+
+@pytest.fixture
+def instructor_client(instructor) -> Client:
+    return _client(instructor)
+
+
+@pytest.fixture
+def grader_client(grader) -> Client:
+    return _client(grader)
