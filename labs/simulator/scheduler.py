@@ -119,12 +119,12 @@ class FcfsQueue:
 
 
 class PriorityQueue:
-    """Waiting requests by priority, then arrival, then id; the preempted take their place again."""
+    """Waiting requests by priority, then arrival; the preempted take their place again."""
 
     __slots__ = ("_heap",)
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, int, str, Request]] = []
+        self._heap: list[tuple[int, int, int, Request]] = []
 
     def __len__(self) -> int:
         return len(self._heap)
@@ -134,7 +134,7 @@ class PriorityQueue:
 
     def add(self, request: Request) -> None:
         """Put a request where it belongs."""
-        heapq.heappush(self._heap, (request.priority, request.arrival_ps, request.request_id, request))
+        heapq.heappush(self._heap, (request.priority, request.arrival_ps, request.index, request))
 
     put_back = add
 
@@ -253,7 +253,7 @@ class Scheduler:
     def _victim(self) -> Request:
         if self.config.policy == "fcfs":
             return self.running[-1]
-        return max(self.running, key=lambda request: (request.priority, request.arrival_ps))
+        return max(self.running, key=lambda request: (request.priority, request.arrival_ps, request.index))
 
     def _preempt(self, request: Request) -> None:
         self.pool.free(request)

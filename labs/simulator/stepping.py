@@ -1,0 +1,141 @@
+"""The engine's core for any config: one step at a time, every running request looked at in each."""
+
+from labs.simulator.cost_model import CostModel
+from labs.simulator.request import Request, Status
+from labs.simulator.scheduler import EngineConfig, Scheduler, StepPlan
+from labs.simulator.telemetry import StepRecord, Timeline, to_s
+
+
+class SteppingCore:
+    """The scheduler on a clock."""
+
+    def __init__(self, config: EngineConfig, cost: CostModel, timeline: Timeline) -> None:
+        self.config = config
+        self.cost = cost
+        self.timeline = timeline
+        self.scheduler = Scheduler(config)
+
+    @property
+    def waiting(self) -> tuple[Request, ...]:
+        """Waiting requests that a step has seen, in order of admission."""
+        return tuple(self.scheduler.waiting)
+
+    @property
+    def running(self) -> tuple[Request, ...]:
+        """Running requests, in order of admission."""
+        return tuple(self.scheduler.running)
+
+    @property
+    def num_free(self) -> int:
+        """Free blocks."""
+        return self.scheduler.pool.num_free
+
+    def add(self, request: Request) -> None:
+        """Let a request wait."""
+        self.scheduler.add(request)
+
+    def remove(self, request: Request) -> None:
+        """Take out a request that runs or waits."""
+        self.scheduler.remove(request)
+
+    def leak(self, n_blocks: int) -> int:
+        """Lose up to ``n_blocks`` free blocks; return how many."""
+        return self.scheduler.pool.leak(n_blocks)
+
+    def sync(self) -> None:
+        """Bring the counts of running requests up to date: they are."""
+
+    def advance(self, until_ps: int) -> None:
+        """Run steps until the clock reaches ``until_ps``; a step begun before it ends after it."""
+        timeline, scheduler = self.timeline, self.scheduler
+        while timeline.now_ps < until_ps:
+            pending = timeline.pending
+            while pending and pending[0].arrival_ps <= timeline.now_ps:
+                request = pending.popleft()
+                if request.prompt_tokens >= self.config.max_model_len:
+                    timeline.give_up(request, "error", request.arrival_ps)
+                else:
+                    scheduler.add(request)
+            if scheduler.running or scheduler.waiting:
+                self._step()
+            else:
+                timeline.now_ps = min(until_ps, pending[0].arrival_ps) if pending else until_ps
+                timeline.sample(timeline.now_ps, ())
+
+    def _step(self) -> None:
+        timeline, scheduler = self.timeline, self.scheduler
+        plan = scheduler.schedule()
+        timeline.preemptions += len(plan.preempted)
+        for request in plan.preempted:
+            request.queued_ps = timeline.now_ps
+        for request in plan.new + plan.resumed:
+            if request.first_scheduled_ps is None:
+                request.first_scheduled_ps = timeline.now_ps
+        if not plan.scheduled:
+            # Nothing runs, and the head does not fit into all that is left: it never will.
+            head = scheduler.waiting.head()
+            scheduler.remove(head)
+            timeline.give_up(head, "error", timeline.now_ps)
+            timeline.gauge(len(scheduler.running), len(scheduler.waiting), self.num_free)
+            return
+        self._book(plan)
+
+    def _book(self, plan: StepPlan) -> None:
+        timeline, scheduler = self.timeline, self.scheduler
+        tokens = kv_tokens = prefill = recomputed = 0
+        for request, n in plan.scheduled.items():
+            computed = request.num_computed_tokens
+            tokens += n
+            kv_tokens += computed + n
+            if computed < request.prefill_target:
+                prefill += n
+                again = max(0, min(computed + n, request.computed_high) - computed)
+                recomputed += again
+                request.recomputed_tokens += again
+        took_ps = self.cost.step_ps(
+            kv_tokens=kv_tokens, prefill_tokens=prefill, sequences=len(plan.scheduled), tokens=tokens
+        )
+        start_ps = timeline.now_ps
+        end_ps = start_ps + took_ps
+        timeline.sample(end_ps - 1, scheduler.waiting)
+        timeline.now_ps = end_ps
+        emitted, finished = scheduler.update(plan)
+        timeline.book(
+            self.cost,
+            steps=1,
+            busy_ps=took_ps,
+            tokens=tokens,
+            prefill=prefill,
+            recomputed=recomputed,
+            kv_tokens=kv_tokens,
+        )
+        prompts = sum(timeline.book_output(request, end_ps) for request in emitted)
+        timeline.book_outputs(len(emitted), prompts)
+        for request in finished:
+            timeline.finish(request, end_ps)
+        timeline.gauge(len(scheduler.running), len(scheduler.waiting), self.num_free)
+        timeline.sample(end_ps, scheduler.waiting)
+        if timeline.on_step is not None:
+            timeline.on_step(
+                StepRecord(
+                    step=timeline.steps,
+                    start_s=to_s(start_ps),
+                    end_s=to_s(end_ps),
+                    scheduled_tokens=tokens,
+                    prefill_tokens=prefill,
+                    kv_tokens=kv_tokens,
+                    running=len(scheduler.running),
+                    waiting=len(scheduler.waiting),
+                    free_blocks=self.num_free,
+                    admitted=tuple(request.request_id for request in plan.scheduled if request in _admitted(plan)),
+                    preempted=tuple(request.request_id for request in plan.preempted),
+                    finished=tuple(request.request_id for request in finished),
+                )
+            )
+
+
+def _admitted(plan: StepPlan) -> set[Request]:
+    return {*plan.new, *plan.resumed}
+
+
+__all__ = ["Status", "SteppingCore"]
