@@ -14,7 +14,7 @@ def band(points: float) -> int:
 
     Raises ValueError for a mark outside 0 to 100.
     """
-    if not 0 <= points <= 100:
+    if not 0 <= points <= BAND_TOPS[-1]:
         raise ValueError(f"a mark lies between 0 and 100: {points}")
     return bisect_left(BAND_TOPS, int(points + 0.5))
 

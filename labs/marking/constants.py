@@ -86,6 +86,9 @@ MOST_NAMES: Final = 3
 STATEMENT_SHARE: Final = 0.7
 """Share of the mechanism part that the statement earns where a parameter is asked for too."""
 
+NEAR_MISS: Final = 0.5
+"""Most credit of a statement that is near without being accepted."""
+
 # Evidence.
 
 MOST_CITATIONS: Final = 6
@@ -128,6 +131,9 @@ PARTIAL_SHARE: Final = 0.5
 
 MOST_CHANGES_RERUN: Final = 4
 """Distinct changes still in force that are re-run alone and left out."""
+
+WINDOW_PARTS: Final = 3
+"""Equal parts of the window, in each of which every objective must hold."""
 
 WINDOW_FLOOR_S: Final = 900
 """Shortest window over which a mitigation is judged."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from labs.marking.constants import (
     BUDGET_FACTOR,
@@ -18,8 +19,10 @@ from labs.marking.information import (
     told,
 )
 from labs.marking.parts import Part, counted_noun, made_part
-from labs.marking.table import Table, Value
 from labs.marking.values import value_per_minute
+
+if TYPE_CHECKING:
+    from labs.marking.table import Table, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +86,7 @@ def known_signals(table: Table, readings: Sequence[ReadingTaken]) -> dict[str, i
 
 
 def rates(readings: Sequence[ReadingTaken], information: Sequence[float]) -> list[float]:
-    """Return V(P_k) in bits per minute for k = 1, 2, …
+    """Return V(P_k) in bits per minute for every k.
 
     ``readings`` are those of the phase without the orientation; ``information[k-1]`` is I*,
     in bits, of the first k of them. A wait counts between readings, not before the first.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from labs.marking.constants import (
     CAUSE_CREDIT,
@@ -17,10 +17,12 @@ from labs.marking.constants import (
     SHOWS_LEVEL,
     WEIGHTS,
 )
-from labs.marking.economy import ReadingTaken
 from labs.marking.kernels import reading_votes
 from labs.marking.parts import Part, counted_noun, made_part
 from labs.marking.table import Column, Table, Value, transformed
+
+if TYPE_CHECKING:
+    from labs.marking.economy import ReadingTaken
 
 type Role = Literal["shows", "rules out"]
 type Verdict = Literal["link", "off-chain", "repeat", "void"]

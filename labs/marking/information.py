@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +18,9 @@ from labs.marking.constants import (
 )
 from labs.marking.kernels import Kernels, reading_votes, run_votes
 from labs.marking.quantiles import t_quantile
-from labs.marking.table import Column, Table, Value
+
+if TYPE_CHECKING:
+    from labs.marking.table import Column, Table, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ def _chosen(
     else:
         names = tuple(sorted(worlds))
         given = dict.fromkeys(names, 1 / len(names)) if priors is None else priors
-    if len(names) < 2 or len(set(names)) != len(names):
+    if len(names) <= 1 or len(set(names)) != len(names):
         raise ValueError(f"information needs two distinct worlds or more: {names}")
     return names, tuple(given[name] for name in names)
 
@@ -205,7 +208,7 @@ def told_best(table: Table, known: Mapping[str, int], one: str, other: str) -> B
 
 
 def told(table: Table, known: Mapping[str, int], one: str, other: str) -> float:
-    """Return told(S; a, b) in bits: how well what is known tells one world from another."""
+    """Return how far what is known separates two worlds, in bits."""
     return told_best(table, known, one, other).counted
 
 

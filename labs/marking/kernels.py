@@ -58,7 +58,7 @@ def _bandwidth_squared(
             divisor += len(present) - 1
     variance = squares / divisor if divisor else 0.0
     shrink = BANDWIDTH_FACTOR * seeds ** (-1 / (4 + size))
-    return variance * shrink**2 + signal.resolution**2
+    return float(variance * shrink**2 + signal.resolution**2)
 
 
 def _kernel(
@@ -68,8 +68,9 @@ def _kernel(
 ) -> Floats:
     """Return k = (1 + (Δ/b)²/4)^(-5/2) for each pair; 1 or 0.05 where one has no number."""
     (x, x_marks), (y, y_marks) = left, right
-    base = 1 + np.square(x[:, None] - y[None, :]) / (4 * bandwidth_squared)
-    kernel: Floats = 1 / (np.square(base) * np.sqrt(base))
+    with np.errstate(over="ignore"):
+        base = 1 + np.square(x[:, None] - y[None, :]) / (4 * bandwidth_squared)
+        kernel: Floats = 1 / (np.square(base) * np.sqrt(base))
     x_number, y_number = x_marks == _NUMBER, y_marks == _NUMBER
     if x_number.all() and y_number.all():
         return kernel

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from labs.marking.constants import STATEMENT_SHARE, WEIGHTS
+from labs.marking.constants import NEAR_MISS, STATEMENT_SHARE, WEIGHTS
 from labs.marking.parts import Part, made_part
 
 
@@ -47,15 +47,17 @@ def parameter_share(parameter: Parameter, answer: float | None) -> float:
     return min(1.0, max(0.0, 2 - error))
 
 
-def mechanism_credit(credits: Mapping[str, float], chosen: str | None) -> float:
+def mechanism_credit(credit_of: Mapping[str, float], chosen: str | None) -> float:
     """Return the author's credit for a statement: 1 if accepted, at most ½ if near, else 0.
 
     Raises ValueError for a credit that is neither 1 nor between 0 and ½.
     """
-    for name, credit in credits.items():
-        if credit != 1 and not 0 <= credit <= 0.5:
-            raise ValueError(f"statement {name}: a credit is 1 or at most 0.5, not {credit}")
-    return float(credits.get(chosen, 0.0)) if chosen is not None else 0.0
+    for name, credit in credit_of.items():
+        if credit != 1 and not 0 <= credit <= NEAR_MISS:
+            raise ValueError(
+                f"statement {name}: a credit is 1 or at most {NEAR_MISS}, not {credit}"
+            )
+    return float(credit_of.get(chosen, 0.0)) if chosen is not None else 0.0
 
 
 def mechanism_part(

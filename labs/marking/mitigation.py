@@ -17,6 +17,7 @@ from labs.marking.constants import (
     WEIGHTS,
     WINDOW_FLOOR_S,
     WINDOW_LIFETIMES,
+    WINDOW_PARTS,
     WINDOW_PERIODS,
     WORST_OCTAVES,
 )
@@ -116,7 +117,7 @@ def held(objective: Objective, thirds: Sequence[Sequence[float | None]]) -> Held
 
     Raises ValueError unless there are three thirds.
     """
-    if len(thirds) != 3:
+    if len(thirds) != WINDOW_PARTS:
         raise ValueError(f"a window has three thirds: {len(thirds)}")
     first, second, last = (share_met(third, objective.limit) for third in thirds)
     whole = [x for third in thirds for x in third]
@@ -248,7 +249,7 @@ def mitigation_part(
     if not changed:
         reason = "You changed nothing that reaches the requests."
         return made_part("mitigation", 0.0, reason, details)
-    reason = _outcome(missed, cause_gone, rho)
+    reason = _outcome(missed, rho, cause_gone=cause_gone)
     if spared < 1:
         reason += f" Harm done elsewhere leaves {spared:.0%} of the points."
     if idle:
@@ -256,7 +257,7 @@ def mitigation_part(
     return made_part("mitigation", points, reason, details)
 
 
-def _outcome(missed: tuple[str, ...], cause_gone: bool, rho: float) -> str:
+def _outcome(missed: tuple[str, ...], rho: float, *, cause_gone: bool) -> str:
     if not missed and cause_gone:
         return "The cause is gone, and every objective held in each third of the window."
     undone = f"{max(0.0, rho):.0%} of the harm is undone."

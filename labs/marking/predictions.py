@@ -75,7 +75,7 @@ def is_hit(guess: float, truth: float, scale: Scale = "ratio") -> bool:
     return abs(math.log(x / y)) <= math.log(HIT_FACTOR) + 1e-12
 
 
-def brier(percent: float, hit: bool) -> float:
+def brier(percent: float, *, hit: bool) -> float:
     """Return (p − hit)²: 0 is best, 1 worst. For a choice, hit is whether it was right."""
     return (percent / 100 - (1.0 if hit else 0.0)) ** 2
 

@@ -35,7 +35,7 @@ def t_quantile(probability: float, freedom: int) -> float:
 
     Raises ValueError if the probability is outside [0.5, 1) or ``freedom`` is below 1.
     """
-    if not 0.5 <= probability < 1 or freedom < 1:
+    if not 1 / 2 <= probability < 1 or freedom < 1:
         raise ValueError(f"no such quantile: {probability=} {freedom=}")
     wanted = 2 * probability - 1
     low, high = 0.0, 1.0

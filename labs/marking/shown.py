@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from labs.marking.constants import WASTE_SHARE
 from labs.marking.economy import ReadingTaken, known_signals, spend_s
@@ -13,7 +14,9 @@ from labs.marking.information import (
     known_with_derived,
     posterior,
 )
-from labs.marking.table import Table, Value
+
+if TYPE_CHECKING:
+    from labs.marking.table import Table, Value
 
 
 def waste_s(table: Table, readings: Sequence[ReadingTaken], spent_s: float | None = None) -> float:

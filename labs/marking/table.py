@@ -9,6 +9,8 @@ from typing import Any, Literal, cast
 
 from labs.marking.constants import HEALTHY, HEALTHY_PRIOR
 
+_CLOSE = 1e-9
+
 type Value = float | int | str | None
 """What a signal read: a number, a category, or None where it was absent."""
 
@@ -95,11 +97,11 @@ class Table:
 
     def __post_init__(self) -> None:
         """Raise ValueError, naming the place, if the table could not be marked from."""
-        if len(self.hypotheses) < 2 or len(set(self.hypotheses)) != len(self.hypotheses):
+        if len(self.hypotheses) <= 1 or len(set(self.hypotheses)) != len(self.hypotheses):
             raise ValueError(f"a table needs two distinct hypotheses or more: {self.hypotheses}")
         if set(self.priors) != set(self.hypotheses):
             raise ValueError(f"priors must name the hypotheses: {sorted(self.priors)}")
-        if min(self.priors.values()) < 0 or abs(math.fsum(self.priors.values()) - 1) > 1e-9:
+        if min(self.priors.values()) < 0 or abs(math.fsum(self.priors.values()) - 1) > _CLOSE:
             raise ValueError(f"priors must be at least 0 and sum to 1: {dict(self.priors)}")
         if not self.grid_s or list(self.grid_s) != sorted(set(self.grid_s)):
             raise ValueError(f"grid times must ascend: {self.grid_s}")
@@ -119,7 +121,7 @@ class Table:
         if set(self.runs) != wanted:
             raise ValueError(f"runs missing or surplus: {sorted(wanted ^ set(self.runs))}")
         seeds = self.seeds
-        if seeds < 2:
+        if seeds <= 1:
             raise ValueError(f"a table needs two seeds or more: {seeds}")
         kinds = {signal.name: signal.kind for signal in self.signals}
         for (world, at_s), rows in self.runs.items():
@@ -230,8 +232,8 @@ def load_table(data: Mapping[str, Any]) -> Table:
                 Signal(
                     name=signal["name"],
                     unit=signal["unit"],
-                    kind=cast(Kind, signal["kind"]),
-                    transform=cast(Transform, signal["transform"]),
+                    kind=cast("Kind", signal["kind"]),
+                    transform=cast("Transform", signal["transform"]),
                     resolution=signal["resolution"],
                     inputs=tuple(signal["inputs"]),
                 )

@@ -54,10 +54,10 @@ def mark(parts: Iterable[Part | CouldNotBeGraded]) -> Mark | Provisional:
         part.name for part in known if part.name in PASS_HALVES and part.earned < part.weight / 2
     )
     passed = total >= PASS_TOTAL and not short
-    return Mark(known, total, passed, _reason(total, passed, short))
+    return Mark(known, total, passed, _reason(total, short, passed=passed))
 
 
-def _reason(total: float, passed: bool, short: tuple[str, ...]) -> str:
+def _reason(total: float, short: tuple[str, ...], *, passed: bool) -> str:
     if passed:
         return f"{total:.1f} of 100: this attempt passes."
     if total < PASS_TOTAL:

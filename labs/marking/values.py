@@ -6,10 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from labs.marking.constants import ATTENTION_S, LARGEST_SET
 from labs.marking.information import counted_sets, known_with_derived
-from labs.marking.table import Column, Table
+
+if TYPE_CHECKING:
+    from labs.marking.table import Column, Table
 
 
 @dataclass(frozen=True, slots=True)
