@@ -212,7 +212,9 @@ class CalendarCore:
             admitted += 1
         return admitted
 
-    def _mixed(self, prefills: list[tuple[Request, int]], preempted: tuple[Request, ...], admitted: int) -> None:
+    def _mixed(
+        self, prefills: list[tuple[Request, int]], preempted: tuple[Request, ...], admitted: int
+    ) -> None:
         """Run one step with prefill in it, or one after a preemption."""
         timeline, cost = self.timeline, self.cost
         decoding = len(self.running) - len(prefills)
@@ -224,7 +226,10 @@ class CalendarCore:
         prefill = recomputed = 0
         for request, n in prefills:
             prefill += n
-            again = min(request.num_computed_tokens + n, request.computed_high) - request.num_computed_tokens
+            again = (
+                min(request.num_computed_tokens + n, request.computed_high)
+                - request.num_computed_tokens
+            )
             if again > 0:
                 recomputed += again
                 request.recomputed_tokens += again
@@ -245,7 +250,13 @@ class CalendarCore:
         self._clock += 1
         self._remember(took_ps)
         timeline.book(
-            cost, steps=1, busy_ps=took_ps, tokens=tokens, prefill=prefill, recomputed=recomputed, kv_tokens=kv_tokens
+            cost,
+            steps=1,
+            busy_ps=took_ps,
+            tokens=tokens,
+            prefill=prefill,
+            recomputed=recomputed,
+            kv_tokens=kv_tokens,
         )
         if decoding:
             timeline.book_gaps(took_ps, decoding)
@@ -266,7 +277,9 @@ class CalendarCore:
             else:
                 self._decode(request)
         timeline.book_outputs(outputs, prompts)
-        self._close(end_ps - took_ps, tokens, prefill, kv_tokens, admitted, prefills, preempted, finished)
+        self._close(
+            end_ps - took_ps, tokens, prefill, kv_tokens, admitted, prefills, preempted, finished
+        )
 
     def _stretch(self, until_ps: int) -> None:
         """Run pure decode until the next event: a finish, a shortage, an arrival that matters, a sample."""
@@ -279,7 +292,11 @@ class CalendarCore:
         finishes = self._finishes
         while finishes[0][2].ticket != finishes[0][1]:
             heapq.heappop(finishes)
-        steps = 1 if timeline.on_step is not None else self._steps_with_blocks(finishes[0][0] - self._clock)
+        steps = (
+            1
+            if timeline.on_step is not None
+            else self._steps_with_blocks(finishes[0][0] - self._clock)
+        )
         last_start_ps = until_ps - now_ps - 1
         if timeline.pending and not self.waiting and running < self.config.max_num_seqs:
             last_start_ps = min(last_start_ps, timeline.pending[0].arrival_ps - now_ps - 1)
@@ -303,7 +320,13 @@ class CalendarCore:
         kv_tokens = steps * self.kv_tokens + running * (steps * (steps + 1) // 2)
         self.kv_tokens += running * steps
         timeline.book(
-            cost, steps=steps, busy_ps=took_ps, tokens=running * steps, prefill=0, recomputed=0, kv_tokens=kv_tokens
+            cost,
+            steps=steps,
+            busy_ps=took_ps,
+            tokens=running * steps,
+            prefill=0,
+            recomputed=0,
+            kv_tokens=kv_tokens,
         )
         timeline.book_growing_gaps(first_ps, growth_ps, steps, running)
         timeline.book_outputs(running, 0, steps)

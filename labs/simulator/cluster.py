@@ -1,12 +1,17 @@
-"""A world: traffic, a router, replicas of an engine; and what can be done to it (bodies follow)."""
+"""A world: traffic, a router, replicas of an engine; and what can be done to it."""
 
-from dataclasses import dataclass
+import hashlib
+import heapq
+import math
+import random
+from dataclasses import astuple, dataclass
 
 from labs.simulator.cost_model import CostModel
 from labs.simulator.engine import Engine
-from labs.simulator.request import Request
+from labs.simulator.metrics import NORMAL_P95
+from labs.simulator.request import Request, Status, to_ps
 from labs.simulator.scheduler import EngineConfig
-from labs.simulator.workload import RequestClass, Workload
+from labs.simulator.workload import Burst, RequestClass, Workload
 
 
 @dataclass(slots=True, frozen=True)
@@ -15,6 +20,18 @@ class RouterDelay:
 
     median_s: float
     p95_s: float
+    """Equal to the median for a constant delay."""
+
+    def __post_init__(self) -> None:
+        """Refuse a delay below 0 and a 95th percentile below the median."""
+        if not 0 <= self.median_s <= self.p95_s or (self.median_s == 0 and self.p95_s > 0):
+            raise ValueError(f"not a delay: {self}")
+
+    def at(self, z: float) -> float:
+        """Return the delay at the standard normal deviate ``z``, seconds."""
+        if self.median_s == self.p95_s:
+            return self.median_s
+        return self.median_s * math.exp(math.log(self.p95_s / self.median_s) / NORMAL_P95 * z)
 
 
 @dataclass(slots=True, frozen=True)
@@ -60,12 +77,12 @@ type Fault = Leak | RouterDelayChange | MixChange | RateChange | CostChange
 
 
 class Cluster:
-    """A router, engines and a workload, advanced together. Picklable; deterministic."""
+    """A router, engines and a workload, advanced together. Picklable at any point; deterministic.
 
-    engines: list[Engine]
-    requests: list[Request]
-    workload: Workload
-    now_s: float
+    The router takes the replicas that are up in turn. For each request it draws a delay and a point for
+    shedding from two streams of its own, whether it needs them or not, so that a change alters
+    nothing but what it is about.
+    """
 
     def __init__(
         self,
@@ -79,13 +96,149 @@ class Cluster:
         start_s: float = 0.0,
         faults: tuple[tuple[float, Fault], ...] = (),
         sample_every_s: float = 5.0,
-    ) -> None: ...
+    ) -> None:
+        """Make a world at ``start_s`` with ``replicas`` idle engines; ``faults`` are (at_s, fault)."""
+        if replicas < 1:
+            raise ValueError(f"{replicas=}: must be at least 1")
+        self.config = config
+        self.cost = cost
+        self.workload = workload
+        self.router_delay = router_delay
+        self.shed_share = 0.0
+        self.max_tokens_limit: int | None = None
+        self.now_s = start_s
+        self.requests: list[Request] = []
+        """All that clients sent, in the order of sending."""
+        self._sample_every_s = sample_every_s
+        self.engines = [self._engine(config, cost, start_s) for _ in range(replicas)]
+        self._delays = random.Random(f"router-delay:{seed}")
+        self._sheds = random.Random(f"shed:{seed}")
+        self._turn = 0
+        self._under_way: list[tuple[int, int, Request]] = []
+        """Heap of (arrival at the engine, order of sending, request): what the router still holds."""
+        self._faults: list[tuple[float, int, Fault]] = []
+        self._num_faults = 0
+        for at_s, fault in faults:
+            self.schedule(at_s, fault)
 
-    def advance(self, until_s: float) -> None: ...
-    def add_replica(self, ready_at_s: float, config: EngineConfig | None = None, cost: CostModel | None = None) -> int: ...
-    def set_router_delay(self, delay: RouterDelay) -> None: ...
-    def shed(self, share: float) -> None: ...
-    def limit_max_tokens(self, n: int | None) -> None: ...
-    def restart_engine(self, replica: int, config: EngineConfig, cost: CostModel, down_s: float) -> None: ...
-    def inject_burst(self, factor: float, from_s: float, to_s: float) -> None: ...
-    def digest(self) -> str: ...
+    def _engine(self, config: EngineConfig, cost: CostModel, start_s: float) -> Engine:
+        return Engine(config, cost, start_s=start_s, sample_every_s=self._sample_every_s)
+
+    def schedule(self, at_s: float, fault: Fault) -> None:
+        """Let ``fault`` happen when the clock reaches ``at_s``. Raises ValueError for a time that is over."""
+        if at_s < self.now_s:
+            raise ValueError(f"{at_s=} is before {self.now_s}")
+        heapq.heappush(self._faults, (at_s, self._num_faults, fault))
+        self._num_faults += 1
+
+    def advance(self, until_s: float) -> None:
+        """Run the world until ``until_s``, seconds; engines may end the step that they are in after it."""
+        while self._faults and self._faults[0][0] <= until_s:
+            at_s, _, fault = heapq.heappop(self._faults)
+            self._run(at_s)
+            self._apply(at_s, fault)
+        self._run(until_s)
+
+    def _run(self, until_s: float) -> None:
+        if until_s < self.now_s:
+            return
+        for request in self.workload.until(until_s):
+            self._receive(request)
+        until_ps = to_ps(until_s)
+        while self._under_way and self._under_way[0][0] <= until_ps:
+            request = heapq.heappop(self._under_way)[-1]
+            self.engines[request.replica].submit(request)
+        for engine in self.engines:
+            engine.advance(until_s)
+        self.now_s = until_s
+
+    def _receive(self, request: Request) -> None:
+        delay_s = self.router_delay.at(self._delays.gauss(0.0, 1.0))
+        is_shed = self._sheds.random() < self.shed_share
+        self.requests.append(request)
+        if is_shed:
+            request.client_arrival_s = request.arrival_s
+            request.status = Status.SHED
+            request.finish_reason = "error"
+            request.finish_ps = request.arrival_ps
+            return
+        if self.max_tokens_limit is not None and request.max_tokens > self.max_tokens_limit:
+            request.max_tokens = self.max_tokens_limit
+            request.cut = True
+        ready = [i for i, engine in enumerate(self.engines) if engine.ready_s <= request.arrival_s]
+        choices = ready or range(len(self.engines))
+        request.route(choices[self._turn % len(choices)], delay_s)
+        self._turn += 1
+        heapq.heappush(self._under_way, (request.arrival_ps, len(self.requests), request))
+
+    def _apply(self, at_s: float, fault: Fault) -> None:
+        match fault:
+            case Leak(replica, n_blocks, every_s, until_s):
+                self.engines[replica].leak(n_blocks)
+                if every_s is not None and (until_s is None or at_s + every_s <= until_s):
+                    self.schedule(at_s + every_s, fault)
+            case RouterDelayChange(delay):
+                self.set_router_delay(delay)
+            case MixChange(classes):
+                self.workload.set_classes(classes)
+            case RateChange(rate):
+                self.workload.set_rate(rate, at_s)
+            case CostChange(replica, cost):
+                self.engines[replica].set_cost(cost)
+
+    def add_replica(
+        self, ready_at_s: float, config: EngineConfig | None = None, cost: CostModel | None = None
+    ) -> int:
+        """Start another engine, cold; the router uses it from ``ready_at_s`` on. Return its index."""
+        self.engines.append(
+            self._engine(config or self.config, cost or self.cost, max(ready_at_s, self.now_s))
+        )
+        return len(self.engines) - 1
+
+    def set_router_delay(self, delay: RouterDelay) -> None:
+        """Change the delay of requests sent from now on."""
+        self.router_delay = delay
+
+    def shed(self, share: float) -> None:
+        """Refuse ``share`` (0 to 1) of the requests sent from now on with a 429; they are lost."""
+        if not 0 <= share <= 1:
+            raise ValueError(f"{share=}: must be in [0, 1]")
+        self.shed_share = share
+
+    def limit_max_tokens(self, n: int | None) -> None:
+        """Cut requests sent from now on to ``n`` outputs (they are marked ``cut``); None lifts the limit."""
+        if n is not None and n < 1:
+            raise ValueError(f"{n=}: must be at least 1")
+        self.max_tokens_limit = n
+
+    def restart_engine(
+        self, replica: int, config: EngineConfig, cost: CostModel, down_s: float
+    ) -> None:
+        """Restart one engine, see ``Engine.restart``; meanwhile the router uses the others, if there are any."""
+        self.engines[replica].restart(config, cost, down_s=down_s)
+
+    def inject_burst(self, factor: float, from_s: float, to_s: float) -> None:
+        """Multiply the rate of arrivals by ``factor`` from ``from_s`` to ``to_s``, both ahead of the clock."""
+        if from_s < self.now_s:
+            raise ValueError(f"{from_s=} is before {self.now_s}")
+        self.workload.add_burst(Burst(factor, from_s, to_s))
+
+    def digest(self) -> str:
+        """Return the SHA-256 of all that the world has done and is about to do, in hexadecimal.
+
+        Two worlds with equal digests have the same requests, timings, samples and queues, and
+        will go on in the same way.
+        """
+        digest = hashlib.sha256()
+        for engine in self.engines:
+            digest.update(repr(engine.state()).encode())
+        for request in self.requests:
+            digest.update(repr(request.state()).encode())
+        rest = (
+            self.now_s, self.shed_share, self.max_tokens_limit, astuple(self.router_delay), self._turn,
+            [(at_ps, order) for at_ps, order, _ in sorted(self._under_way, key=lambda entry: entry[:2])],
+            sorted(self._faults, key=lambda entry: entry[:2]), self.workload.state(),
+            self._delays.getstate(), self._sheds.getstate(),
+        )  # fmt: skip
+        digest.update(repr(rest).encode())
+        return digest.hexdigest()

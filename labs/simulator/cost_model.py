@@ -21,7 +21,9 @@ def kv_bytes_per_token(*, layers: int, kv_heads: int, head_dim: int, dtype_bytes
     Source: Kwon et al. 2023 (PagedAttention), section 3: 800 KiB a token for OPT-13B.
     """
     if min(layers, kv_heads, head_dim, dtype_bytes) < 1:
-        message = f"every dimension must be at least 1: {layers=} {kv_heads=} {head_dim=} {dtype_bytes=}"
+        message = (
+            f"every dimension must be at least 1: {layers=} {kv_heads=} {head_dim=} {dtype_bytes=}"
+        )
         raise ValueError(message)
     return 2 * layers * kv_heads * head_dim * dtype_bytes
 
@@ -119,7 +121,14 @@ class ModelProfile:
         )
 
 
-_INTEGERS = ("block_size", "usable_blocks", "kv_bytes_per_token", "weights_bytes", "max_num_batched_tokens", "max_model_len")
+_INTEGERS = (
+    "block_size",
+    "usable_blocks",
+    "kv_bytes_per_token",
+    "weights_bytes",
+    "max_num_batched_tokens",
+    "max_model_len",
+)
 _NUMBERS = ("base_ms", "weight_read_ms", "kv_ns_per_token", "prefill_ms_per_token", "sequence_ms")
 
 
@@ -146,7 +155,9 @@ def load_profile(path: Path) -> ModelProfile:
     if values["weight_read_ms"] > values["base_ms"]:
         raise ProfileError(f"{path}: weight_read_ms: must not exceed base_ms")
     whole = {key: int(values[key]) for key in _INTEGERS}
-    return ModelProfile(name=name, sources=sources, **whole, **{key: float(values[key]) for key in _NUMBERS})
+    return ModelProfile(
+        name=name, sources=sources, **whole, **{key: float(values[key]) for key in _NUMBERS}
+    )
 
 
 def _number(path: Path, key: str, entry: object, *, whole: bool) -> tuple[float, str]:
@@ -154,7 +165,9 @@ def _number(path: Path, key: str, entry: object, *, whole: bool) -> tuple[float,
         raise ProfileError(f"{path}: {key}: must be a table of value and source")
     value, source = entry.get("value"), entry.get("source")
     if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-        raise ProfileError(f"{path}: {key}.value: must be {'a whole number' if whole else 'a number'}")
+        raise ProfileError(
+            f"{path}: {key}.value: must be {'a whole number' if whole else 'a number'}"
+        )
     if value < (1 if whole else 0):
         raise ProfileError(f"{path}: {key}.value: {value} is too small")
     if not isinstance(source, str) or not source.strip():

@@ -48,7 +48,9 @@ class Engine:
         timeline.usable_blocks = config.usable_blocks
         timeline.leaked_blocks = 0
         kind = CalendarCore if self.closed_form and is_eligible(config) else SteppingCore
-        self._core: CalendarCore | SteppingCore = kind(config, cost.scaled(self._slowdown), timeline)
+        self._core: CalendarCore | SteppingCore = kind(
+            config, cost.scaled(self._slowdown), timeline
+        )
         timeline.gauge(0, 0, config.usable_blocks)
 
     def submit(self, request: Request) -> None:
@@ -98,11 +100,15 @@ class Engine:
         """
         if down_s < 0:
             raise ValueError(f"{down_s=}: must not be negative")
-        if config.enable_prefix_caching and any(r.prompt_token_ids is None for r in self.requests if r.finish_ps is None):
+        if config.enable_prefix_caching and any(
+            r.prompt_token_ids is None for r in self.requests if r.finish_ps is None
+        ):
             raise ValueError("prefix caching needs prompt_token_ids of every request")
         self._core.sync()
         timeline = self._timeline
-        again = sorted((*self._core.running, *self._core.waiting), key=lambda request: request.index)
+        again = sorted(
+            (*self._core.running, *self._core.waiting), key=lambda request: request.index
+        )
         self._down_until_ps = timeline.now_ps + to_ps(down_s)
         self._open(config, cost)
         for request in timeline.pending:
@@ -126,7 +132,10 @@ class Engine:
         """
         if request.finish_ps is not None:
             return
-        if not (0 <= request.index < len(self.requests)) or self.requests[request.index] is not request:
+        if (
+            not (0 <= request.index < len(self.requests))
+            or self.requests[request.index] is not request
+        ):
             raise ValueError(f"{request.request_id}: not a request of this engine")
         pending = self._timeline.pending
         if pending and request.index >= pending[0].index:
@@ -178,6 +187,11 @@ class Engine:
         return to_s(self._timeline.now_ps)
 
     @property
+    def ready_s(self) -> float:
+        """When it can take its first step since its start or latest restart, seconds."""
+        return to_s(self._down_until_ps)
+
+    @property
     def is_down(self) -> bool:
         """True while a restart is under way."""
         return self._timeline.now_ps < self._down_until_ps
@@ -211,6 +225,16 @@ class Engine:
     def num_used_blocks(self) -> int:
         """Blocks that requests hold; the leaked are not among them."""
         return self.config.usable_blocks - self._core.num_free - self._timeline.leaked_blocks
+
+    def state(self) -> tuple[object, ...]:
+        """Return what the engine is, in plain values: equal states have the same past and the same future."""
+        core = self._core
+        return (
+            self.config, self.cost, self._slowdown, self._down_until_ps, core.num_free,
+            [request.index for request in core.waiting], [request.index for request in core.running],
+            [request.index for request in self._timeline.pending], self._timeline.state(),
+            [request.state() for request in self.requests],
+        )  # fmt: skip
 
     @property
     def kv_cache_usage_perc(self) -> float:

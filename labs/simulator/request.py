@@ -105,6 +105,14 @@ class Request:
             raise ValueError(f"{self.request_id}: prompt_tokens and max_tokens must be at least 1")
         self.arrival_ps = self.queued_ps = to_ps(self.arrival_s)
 
+    def route(self, replica: int, delay_s: float) -> None:
+        """Let the router bring it to ``replica`` ``delay_s`` seconds after the client sent it."""
+        self.client_arrival_s = self.arrival_s
+        self.router_delay_s = delay_s
+        self.replica = replica
+        self.arrival_s += delay_s
+        self.arrival_ps = self.queued_ps = to_ps(self.arrival_s)
+
     @property
     def num_tokens(self) -> int:
         """Prompt plus outputs."""
@@ -114,7 +122,19 @@ class Request:
         """Return the ids of tokens ``start`` to ``stop`` of prompt plus outputs."""
         prompt = self.prompt_token_ids or ()
         outputs = self.output_token_ids or []
-        return prompt[start:stop] + tuple(outputs[max(0, start - len(prompt)) : max(0, stop - len(prompt))])
+        return prompt[start:stop] + tuple(
+            outputs[max(0, start - len(prompt)) : max(0, stop - len(prompt))]
+        )
+
+    def state(self) -> tuple[object, ...]:
+        """Return what it is and how far it has come, in plain values."""
+        return (
+            self.request_id, self.arrival_ps, self.client_arrival_s, self.prompt_tokens, self.max_tokens,
+            self.priority, self.replica, self.request_class, self.cut, self.status.value, self.finish_reason,
+            self.num_computed_tokens, self.num_output_tokens, self.num_blocks, self.num_preemptions,
+            self.reported_preemptions, self.recomputed_tokens, self.computed_high, self.queued_ps,
+            self.first_scheduled_ps, self.first_token_ps, self.last_token_ps, self.finish_ps, self.longest_gap_ps,
+        )  # fmt: skip
 
     @property
     def sent_s(self) -> float:

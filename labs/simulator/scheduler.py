@@ -163,7 +163,9 @@ class Scheduler:
         self.pool: Pool = (BlockPool if config.enable_prefix_caching else CountingPool)(
             config.num_gpu_blocks, config.block_size
         )
-        self.waiting: FcfsQueue | PriorityQueue = FcfsQueue() if config.policy == "fcfs" else PriorityQueue()
+        self.waiting: FcfsQueue | PriorityQueue = (
+            FcfsQueue() if config.policy == "fcfs" else PriorityQueue()
+        )
         self.running: list[Request] = []
         self.prefix_queries = 0
         """Tokens looked up at first admissions."""
@@ -198,7 +200,10 @@ class Scheduler:
             if request.output_token_ids is not None:
                 request.output_token_ids.append(fake_token(request))
             emitted.append(request)
-            if request.num_output_tokens >= request.max_tokens or request.num_tokens >= max_model_len:
+            if (
+                request.num_output_tokens >= request.max_tokens
+                or request.num_tokens >= max_model_len
+            ):
                 finished.append(request)
         for request in finished:
             request.status = Status.FINISHED
@@ -253,7 +258,9 @@ class Scheduler:
     def _victim(self) -> Request:
         if self.config.policy == "fcfs":
             return self.running[-1]
-        return max(self.running, key=lambda request: (request.priority, request.arrival_ps, request.index))
+        return max(
+            self.running, key=lambda request: (request.priority, request.arrival_ps, request.index)
+        )
 
     def _preempt(self, request: Request) -> None:
         self.pool.free(request)

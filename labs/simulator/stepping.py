@@ -93,7 +93,10 @@ class SteppingCore:
                 recomputed += again
                 request.recomputed_tokens += again
         took_ps = self.cost.step_ps(
-            kv_tokens=kv_tokens, prefill_tokens=prefill, sequences=len(plan.scheduled), tokens=tokens
+            kv_tokens=kv_tokens,
+            prefill_tokens=prefill,
+            sequences=len(plan.scheduled),
+            tokens=tokens,
         )
         start_ps = timeline.now_ps
         end_ps = start_ps + took_ps
@@ -127,7 +130,11 @@ class SteppingCore:
                     running=len(scheduler.running),
                     waiting=len(scheduler.waiting),
                     free_blocks=self.num_free,
-                    admitted=tuple(request.request_id for request in plan.scheduled if request in _admitted(plan)),
+                    admitted=tuple(
+                        request.request_id
+                        for request in plan.scheduled
+                        if request in _admitted(plan)
+                    ),
                     preempted=tuple(request.request_id for request in plan.preempted),
                     finished=tuple(request.request_id for request in finished),
                 )

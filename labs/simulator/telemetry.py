@@ -128,7 +128,9 @@ class Timeline:
         self.max_prefill = 0
         self.preemptions = self.preemptions_reported = 0
         self.prompt_tokens = self.generation_tokens = 0
-        self.computed_tokens = self.prefill_tokens = self.recomputed_tokens = self.kv_tokens_read = 0
+        self.computed_tokens = self.prefill_tokens = self.recomputed_tokens = (
+            self.kv_tokens_read
+        ) = 0
         self.steps = self.finished = self.aborted = 0
         self.busy_ps = self.prefill_ps = self.recompute_ps = self.weight_ps = self.kv_ps = 0
         self.itl = [0] * (len(_ITL_BOUNDS_PS) + 1)
@@ -139,8 +141,23 @@ class Timeline:
         """Leave out the listener: it belongs to whoever watches, not to the run."""
         return {**self.__dict__, "on_step": None}
 
+    def state(self) -> tuple[object, ...]:
+        """Return the clock, the counters and the samples in plain values."""
+        skipped = ("pending", "on_step")
+        return tuple(
+            (name, value) for name, value in sorted(self.__dict__.items()) if name not in skipped
+        )
+
     def book(
-        self, cost: CostModel, *, steps: int, busy_ps: int, tokens: int, prefill: int, recomputed: int, kv_tokens: int
+        self,
+        cost: CostModel,
+        *,
+        steps: int,
+        busy_ps: int,
+        tokens: int,
+        prefill: int,
+        recomputed: int,
+        kv_tokens: int,
     ) -> None:
         """Count ``steps`` steps; the token counts are sums over them."""
         self.steps += steps
@@ -175,7 +192,9 @@ class Timeline:
         """Count ``outputs`` outputs in each of ``steps`` steps, and the prompts whose first output is among them."""
         self.generation_tokens += outputs * steps
         self.prompt_tokens += prompt_tokens
-        self.iteration_tokens[bisect_left(ITERATION_TOKENS_BUCKETS, outputs + prompt_tokens)] += steps
+        self.iteration_tokens[bisect_left(ITERATION_TOKENS_BUCKETS, outputs + prompt_tokens)] += (
+            steps
+        )
 
     def book_output(self, request: Request, end_ps: int) -> int:
         """Book one output of ``request`` at ``end_ps``; return the prompt tokens that become visible with it."""

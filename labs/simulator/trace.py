@@ -72,11 +72,17 @@ def replay_trace(trace: Trace) -> ReplayResult:
             request = pending.pop()
             scheduler.add(request)
             arrived.append(request.request_id)
-        for field, ours in _step(scheduler, number, arrived, summary, first_token_step, finish_step):
+        for field, ours in _step(
+            scheduler, number, arrived, summary, first_token_step, finish_step
+        ):
             if not _same(ours, theirs[field]):
-                return ReplayResult(trace.name, done, Difference(theirs["step"], field, ours, theirs[field]))
+                return ReplayResult(
+                    trace.name, done, Difference(theirs["step"], field, ours, theirs[field])
+                )
     ours_summary = {
-        "steps": len(trace.steps) if summary.finished == len(requests) else f"more than {len(trace.steps)}",
+        "steps": len(trace.steps)
+        if summary.finished == len(requests)
+        else f"more than {len(trace.steps)}",
         "requests": len(requests),
         "finished": summary.finished,
         "preemptions": summary.preemptions,
@@ -84,12 +90,16 @@ def replay_trace(trace: Trace) -> ReplayResult:
         "prefix_hits": scheduler.prefix_hits,
         "first_token_step": first_token_step,
         "finish_step": finish_step,
-        "min_free": summary.min_free if summary.min_free is not None else trace.config.usable_blocks,
+        "min_free": summary.min_free
+        if summary.min_free is not None
+        else trace.config.usable_blocks,
         "max_waiting": summary.max_waiting,
     }
     for field, value in ours_summary.items():
         if not _same(value, trace.summary[field]):
-            return ReplayResult(trace.name, len(trace.steps), Difference(None, field, value, trace.summary[field]))
+            return ReplayResult(
+                trace.name, len(trace.steps), Difference(None, field, value, trace.summary[field])
+            )
     return ReplayResult(trace.name, len(trace.steps), None)
 
 
@@ -133,7 +143,10 @@ def _step(
     yield "total", plan.total
     yield "new", [request.request_id for request in plan.new]
     yield "resumed", [request.request_id for request in plan.resumed]
-    yield "computed_before", {request.request_id: request.num_computed_tokens for request in plan.scheduled}
+    yield (
+        "computed_before",
+        {request.request_id: request.num_computed_tokens for request in plan.scheduled},
+    )
     # vLLM hands the preempted over as a set; the recordings hold it sorted.
     yield "preempted", sorted(request.request_id for request in plan.preempted)
     yield "free_blocks_after_schedule", free
@@ -147,7 +160,10 @@ def _step(
     for request in finished:
         finish_step[request.request_id] = number
     summary.finished += len(finished)
-    yield "finished", [request.request_id for request in finished if request.status is Status.FINISHED]
+    yield (
+        "finished",
+        [request.request_id for request in finished if request.status is Status.FINISHED],
+    )
     yield "free_blocks_end", scheduler.pool.num_free
 
 

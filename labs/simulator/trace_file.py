@@ -41,7 +41,14 @@ _CONFIG = {
     "max_num_seqs": "whole",
     "max_num_batched_tokens": "whole",
 }
-_REQUEST = {"id": "text", "arrive": "whole", "prompt_len": "whole", "out": "whole", "priority": "integer", "prompt": "integers"}
+_REQUEST = {
+    "id": "text",
+    "arrive": "whole",
+    "prompt_len": "whole",
+    "out": "whole",
+    "priority": "integer",
+    "prompt": "integers",
+}
 _STEP = {
     "step": "whole",
     "arrived": "texts",
@@ -80,12 +87,16 @@ def read_trace(path: Path) -> Trace:
     type or a value that no run can have.
     """
     check = _Checker(path)
-    data = check.fields("", _load(path), {"workload": "text", "config": "object", "summary": "object"})
+    data = check.fields(
+        "", _load(path), {"workload": "text", "config": "object", "summary": "object"}
+    )
     for key in ("requests", "steps"):
         if not isinstance(data.get(key), list):
             check.fail(key, "must be a list" if key in data else "missing")
     config = _config(check, check.fields("config", data["config"], _CONFIG))
-    requests = [check.fields(f"requests[{i}]", row, _REQUEST) for i, row in enumerate(data["requests"])]
+    requests = [
+        check.fields(f"requests[{i}]", row, _REQUEST) for i, row in enumerate(data["requests"])
+    ]
     _check_requests(check, requests)
     steps = [check.fields(f"steps[{i}]", row, _STEP) for i, row in enumerate(data["steps"])]
     for before, after in zip(steps, steps[1:], strict=False):
@@ -97,7 +108,13 @@ def read_trace(path: Path) -> Trace:
         for key in ("free_blocks_after_schedule", "free_blocks_end"):
             if step[key] > config.usable_blocks:
                 check.fail(f"steps[{i}].{key}", f"{step[key]} of {config.usable_blocks} blocks")
-    return Trace(data["workload"], config, requests, steps, check.fields("summary", data["summary"], _SUMMARY))
+    return Trace(
+        data["workload"],
+        config,
+        requests,
+        steps,
+        check.fields("summary", data["summary"], _SUMMARY),
+    )
 
 
 def _load(path: Path) -> object:
@@ -147,7 +164,10 @@ def _check_requests(check: "_Checker", requests: list[dict[str, Any]]) -> None:
             if row[key] < 1:
                 check.fail(f"requests[{i}].{key}", f"must be at least 1, got {row[key]}")
         if len(row["prompt"]) != row["prompt_len"]:
-            check.fail(f"requests[{i}].prompt", f"{len(row['prompt'])} tokens, prompt_len says {row['prompt_len']}")
+            check.fail(
+                f"requests[{i}].prompt",
+                f"{len(row['prompt'])} tokens, prompt_len says {row['prompt_len']}",
+            )
 
 
 class _Checker:

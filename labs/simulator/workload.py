@@ -3,7 +3,7 @@
 import math
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from labs.simulator.request import Request
 
@@ -83,12 +83,12 @@ class Workload:
     bursts: tuple[Burst, ...] = ()
     count: int = 0
     """Requests made so far."""
-    _last_s: float = 0.0
-    _gap: float = 0.0
-    _gaps: random.Random | None = None
-    _mix: random.Random | None = None
-    _prompts: random.Random | None = None
-    _outputs: random.Random | None = None
+    _last_s: float = field(init=False)
+    _gap: float = field(init=False)
+    _gaps: random.Random = field(init=False)
+    _mix: random.Random = field(init=False)
+    _prompts: random.Random = field(init=False)
+    _outputs: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
         """Open the four streams."""
@@ -98,6 +98,22 @@ class Workload:
         self._outputs = random.Random(f"outputs:{self.seed}")
         self._last_s = self.start_s
         self._gap = self._gaps.expovariate(1.0)
+
+    def state(self) -> tuple[object, ...]:
+        """Return where the stream is, in plain values."""
+        states = tuple(
+            stream.getstate() for stream in (self._gaps, self._mix, self._prompts, self._outputs)
+        )
+        return (
+            self.spec,
+            self.seed,
+            self.start_s,
+            self.bursts,
+            self.count,
+            self._last_s,
+            self._gap,
+            states,
+        )
 
     def rate_at(self, t_s: float) -> float:
         """Return the rate at ``t_s``, bursts included, requests per second."""
@@ -158,10 +174,7 @@ class Workload:
         return sorted(edges)
 
     def _make(self, arrival_s: float) -> Request:
-        gaps, mix, prompts, outputs = self._gaps, self._mix, self._prompts, self._outputs
-        if gaps is None or mix is None or prompts is None or outputs is None:
-            raise RuntimeError("a workload without its streams")
-        point = mix.random() * sum(kind.share for kind in self.spec.classes)
+        point = self._mix.random() * sum(kind.share for kind in self.spec.classes)
         chosen = self.spec.classes[-1]
         for kind in self.spec.classes:
             point -= kind.share
@@ -171,14 +184,14 @@ class Workload:
         request = Request(
             request_id=f"r{self.count:06d}",
             arrival_s=arrival_s,
-            prompt_tokens=chosen.prompt.at(prompts.gauss(0.0, 1.0)),
-            max_tokens=chosen.output.at(outputs.gauss(0.0, 1.0)),
+            prompt_tokens=chosen.prompt.at(self._prompts.gauss(0.0, 1.0)),
+            max_tokens=chosen.output.at(self._outputs.gauss(0.0, 1.0)),
             priority=chosen.priority,
             request_class=chosen.name,
         )
         self.count += 1
         self._last_s = arrival_s
-        self._gap = gaps.expovariate(1.0)
+        self._gap = self._gaps.expovariate(1.0)
         return request
 
 
