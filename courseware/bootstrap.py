@@ -166,7 +166,9 @@ def make_venv() -> None:
     python = suitable_python()
     say(f"Setting up: .venv, with {python or 'a Python that uv fetches'}")
     do(
-        *(uv(), "venv", "--quiet", "--clear", "--no-project", "--python", python or "3.13", VENV),
+        uv(),
+        *("venv", "--quiet", "--clear", "--no-project", "--python", python or "3.13"),
+        VENV,
         otherwise=(
             "The site needs Python 3.12 or newer: none is installed, and uv could not fetch one. "
             "Install it (Debian 13: apt-get install python3; macOS: brew install python@3.13; "

@@ -51,7 +51,7 @@ def database(url: str) -> dict[str, Any]:
     """Turn ``sqlite:///path`` or ``postgres://user:password@host:port/name?option=value`` into a database."""
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
-        if parts.netloc or len(parts.path) < 2:
+        if parts.netloc or not parts.path.strip("/"):
             raise ImproperlyConfigured(
                 f"DATABASE_URL={url!r}: write sqlite:///relative or sqlite:////absolute"
             )
@@ -67,7 +67,7 @@ def database(url: str) -> dict[str, Any]:
                 ),
             },
         }
-    if parts.scheme in {"postgres", "postgresql"} and len(parts.path) > 1:
+    if parts.scheme in {"postgres", "postgresql"} and parts.path.strip("/"):
         return {
             "ENGINE": "django.db.backends.postgresql",
             "NAME": unquote(parts.path[1:]),
@@ -147,9 +147,7 @@ TEMPLATES = [
                 "courseware.navigation.frame",
             ],
             # While developing, an edited template shows at the next request.
-            "loaders": _loaders
-            if DEBUG
-            else [("django.template.loaders.cached.Loader", _loaders)],
+            "loaders": _loaders if DEBUG else [("django.template.loaders.cached.Loader", _loaders)],
         },
     }
 ]
@@ -338,6 +336,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "options": {"expires": 15},
     },
 }
+
+# An action whose worker has been silent for so long is taken up by another ...
+LABS_SILENCE_S = env_int("LABS_SILENCE_S", default=30, minimum=1)
+# ... and one that nobody took up for so long is announced again.
+LABS_FORGOTTEN_S = env_int("LABS_FORGOTTEN_S", default=10, minimum=1)
 
 # Management commands that `make run` calls after migrating. Content is read from files; a command
 # stands here only if something must be put into the database before the first page.

@@ -259,5 +259,3 @@ def focus_is_visible() -> Callable[[Page], None]:
         assert outline != "none", page.evaluate("document.activeElement.outerHTML.slice(0, 120)")
 
     return check
-
-
