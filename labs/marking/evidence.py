@@ -233,10 +233,11 @@ def evidence_part(
     else:
         reason = (
             f"Your {counted_noun(len(cited), 'citation')} cover {len(covered)} of "
-            f"{counted_noun(len(chain), 'link')}; {void} prove nothing."
+            f"{counted_noun(len(chain), 'link')}; {void} {'proves' if void == 1 else 'prove'} "
+            f"nothing."
         )
         if off_chain:
-            reason += f" {off_chain} are true and beside the point."
+            reason += f" {off_chain} {'is' if off_chain == 1 else 'are'} true but beside the point."
         if covered and not cause_covered:
             reason += " None of them reaches the cause."
         elif covered and not proved:

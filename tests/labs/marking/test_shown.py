@@ -22,7 +22,8 @@ def test_seconds_beyond_the_cheapest_telling_readings_are_waste(table):
         reading(3, "s01", cost_s=20),
         reading(4, "s01", cost_s=20),
     ]
-    assert waste_s(table, phase) in (180, 120)
+    # Neither s00 nor s01 alone has 95 % of what both tell: 80 of 200 s were needed.
+    assert waste_s(table, phase) == 120
     assert waste_s(table, phase[2:]) == 20
     assert waste_s(table, phase[:1]) == 100
 
