@@ -34,6 +34,8 @@ class ReadingTaken:
     instrument: str
     values: Mapping[str, Value]
     """Signal -> what it read, None where it was absent; every signal that was shown."""
+    derived: Mapping[str, Value] = field(default_factory=dict)
+    """Derived signals whose last input it was -> their values; they cost no attention."""
     at_s: float
     """Incident time of the reading."""
     cost_s: float

@@ -125,12 +125,15 @@ def _weighed(
     table: Table, citation: Citation, reading: ReadingTaken | None, truth: str
 ) -> tuple[bool, float | None]:
     """Return whether a citation stands, and its strength."""
-    if reading is None or reading.spoilt or citation.signal not in reading.values:
+    if reading is None or reading.spoilt:
+        return False, None
+    read = {**reading.derived, **reading.values}
+    if citation.signal not in read:
         return False, None
     grid = table.grid_time(reading.at_s)
     if grid is None or not table.has(citation.signal):
         return False, None
-    column, value = (citation.signal, grid), reading.values[citation.signal]
+    column, value = (citation.signal, grid), read[citation.signal]
     if citation.role == "shows":
         return shows(table, column, value), shows_p(table, column, value)
     if citation.rival not in table.worlds or citation.rival == truth:

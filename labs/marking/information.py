@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -59,13 +59,25 @@ def entropy(priors: Iterable[float]) -> float:
     return -math.fsum(p * math.log2(p) for p in priors if p > 0)
 
 
-def _chosen(
-    table: Table, worlds: Sequence[str] | None, priors: Mapping[str, float] | None
-) -> tuple[tuple[str, ...], tuple[float, ...]]:
-    """Return the worlds that are told apart and their probabilities, in the same order.
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Which worlds are to be told apart, and what is already known about it."""
 
-    The lab's hypotheses and priors are the default; a choice of worlds without priors is
-    taken as equally likely, and sorted, so that naming two worlds in either order is one.
+    worlds: tuple[str, ...]
+    priors: tuple[float, ...]
+    """In the order of the worlds."""
+    memo: dict[object, Any]
+    kernels: Kernels
+
+
+def _asked(
+    table: Table, worlds: Sequence[str] | None, priors: Mapping[str, float] | None
+) -> _Asked:
+    """Return the question: by default the lab's hypotheses under the lab's priors.
+
+    A choice of worlds without priors is taken as equally likely, and sorted, so that naming two
+    worlds in either order is one question. Estimates are kept with the table unless the priors
+    are someone's own: each posterior is another prior, and they would grow with every attempt.
     """
     if worlds is None:
         names = table.hypotheses
@@ -75,21 +87,17 @@ def _chosen(
         given = dict.fromkeys(names, 1 / len(names)) if priors is None else priors
     if len(names) <= 1 or len(set(names)) != len(names):
         raise ValueError(f"information needs two distinct worlds or more: {names}")
-    return names, tuple(given[name] for name in names)
+    memo = table.memo if priors is None else {}
+    return _Asked(names, tuple(given[name] for name in names), memo, {})
 
 
-def _estimated(
-    table: Table,
-    columns: tuple[Column, ...],
-    worlds: tuple[str, ...],
-    priors: tuple[float, ...],
-    kernels: Kernels,
-) -> Estimate:
-    key = ("estimate", columns, worlds, priors)
-    if key in table.memo:
-        found: Estimate = table.memo[key]
+def _estimated(table: Table, columns: tuple[Column, ...], asked: _Asked) -> Estimate:
+    key = ("estimate", columns, asked.worlds, asked.priors)
+    if key in asked.memo:
+        found: Estimate = asked.memo[key]
         return found
-    votes = run_votes(table, columns, worlds, kernels)
+    priors = asked.priors
+    votes = run_votes(table, columns, asked.worlds, asked.kernels)
     weights = np.array(priors)
     weighted = votes * weights
     totals = weighted.sum(axis=2, keepdims=True)
@@ -105,7 +113,7 @@ def _estimated(
     misread = max(p * math.log2(1 / (PRIOR_MIX * p)) for p in priors if p > 0) / (seeds + 1)
     counted = value if value >= COUNTED_BITS and value > half else 0.0
     made = Estimate(value=value, half=half, lower=value - half - misread, counted=counted)
-    table.memo[key] = made
+    asked.memo[key] = made
     return made
 
 
@@ -126,8 +134,7 @@ def estimate(
     ordered = tuple(sorted(set(columns)))
     if not 1 <= len(ordered) <= LARGEST_SET:
         raise ValueError(f"a set holds one to {LARGEST_SET} signals: {ordered}")
-    names, weights = _chosen(table, worlds, priors)
-    return _estimated(table, ordered, names, weights, {})
+    return _estimated(table, ordered, _asked(table, worlds, priors))
 
 
 def known_with_derived(table: Table, known: Mapping[str, int]) -> dict[str, int]:
@@ -152,15 +159,11 @@ def _sets(names: Iterable[str]) -> Iterable[tuple[str, ...]]:
 
 
 def _estimated_sets(
-    table: Table,
-    full: Mapping[str, int],
-    worlds: tuple[str, ...],
-    priors: tuple[float, ...],
+    table: Table, full: Mapping[str, int], asked: _Asked
 ) -> Iterable[tuple[tuple[Column, ...], Estimate]]:
-    kernels: Kernels = {}
     for chosen in _sets(full):
         columns = tuple((name, full[name]) for name in chosen)
-        yield columns, _estimated(table, columns, worlds, priors, kernels)
+        yield columns, _estimated(table, columns, asked)
 
 
 def counted_sets(
@@ -170,9 +173,8 @@ def counted_sets(
     priors: Mapping[str, float] | None = None,
 ) -> list[tuple[tuple[Column, ...], float]]:
     """Return every set of three known signals or fewer that counts, with its bits."""
-    names, weights = _chosen(table, None, priors)
     full = known_with_derived(table, known)
-    made = _estimated_sets(table, full, names, weights)
+    made = _estimated_sets(table, full, _asked(table, None, priors))
     return [(columns, each.counted) for columns, each in made if each.counted > 0]
 
 
@@ -188,17 +190,17 @@ def best_information(
     ``known`` maps a signal to the grid time at which it counts; derived signals are added.
     Of equal sets the smaller, then the first by name, is the one returned.
     """
-    names, weights = _chosen(table, worlds, priors)
+    asked = _asked(table, worlds, priors)
     full = known_with_derived(table, known)
-    key = ("best", tuple(sorted(full.items())), names, weights)
-    if key in table.memo:
-        found: Best = table.memo[key]
+    key = ("best", tuple(sorted(full.items())), asked.worlds, asked.priors)
+    if key in asked.memo:
+        found: Best = asked.memo[key]
         return found
     best = Best(0.0, (), 0.0)
-    for columns, made in _estimated_sets(table, full, names, weights):
+    for columns, made in _estimated_sets(table, full, asked):
         if made.counted > best.counted + 1e-12:
             best = Best(made.counted, columns, made.lower)
-    table.memo[key] = best
+    asked.memo[key] = best
     return best
 
 
@@ -227,7 +229,8 @@ def posterior(
 
     Raises ValueError for more than three columns or one that the table does not hold.
     """
-    names, weights = _chosen(table, None, priors)
+    asked = _asked(table, None, priors)
+    names, weights = asked.worlds, asked.priors
     if not values:
         return dict(zip(names, weights, strict=True))
     if len(values) > LARGEST_SET:

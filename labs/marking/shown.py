@@ -78,16 +78,15 @@ def _cheapest_cover(
 def posterior_after(
     table: Table,
     readings: Sequence[ReadingTaken],
-    derived: Mapping[str, Value] | None = None,
 ) -> dict[str, float]:
     """Return q on the most telling three signals that were read. Shown, never marked.
 
-    ``derived`` holds the values of derived signals. Raises ValueError if one is missing.
+    Raises ValueError if a derived signal is among them and no reading brought its value.
     """
-    last: dict[str, Value] = dict(derived or {})
+    last: dict[str, Value] = {}
     for each in sorted(readings, key=lambda each: (each.at_s, each.number)):
         if not each.spoilt and table.grid_time(each.at_s) is not None:
-            last |= each.values
+            last |= {**each.derived, **each.values}
     columns = best_information(table, known_signals(table, readings)).columns
     if missing := sorted(name for name, _ in columns if name not in last):
         raise ValueError(f"the posterior needs the values of {missing}")

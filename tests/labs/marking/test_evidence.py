@@ -175,6 +175,20 @@ def test_a_citation_of_what_was_not_read_is_void():
     assert [each.verdict for each in verdicts] == ["void", "void"]
 
 
+def test_a_derived_signal_is_cited_from_the_reading_that_completed_it():
+    taken = [reading(1, values={"dull": 0.0}, derived={"cause": 9.0})]
+    (verdict,) = judged(TABLE, taken, cite("cause"), CHAIN, truth="storm")
+    assert verdict.verdict == "link"
+
+
+def test_six_citations_of_which_three_are_right_earn_twelve_at_most():
+    most = max(
+        evidence_share(covered=3, void=void, off_chain=3 - void, links=3, cause_proved=True)
+        for void in range(4)
+    )
+    assert 15 * most == pytest.approx(12)
+
+
 def test_the_wrong_role_does_not_cover_a_link():
     wrong = [Citation(1, "cause", "rules out", "demand")]
     (verdict,) = judged(TABLE, TAKEN, wrong, CHAIN, truth="storm")

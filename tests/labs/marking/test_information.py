@@ -260,11 +260,11 @@ def test_the_specification_s_377_sets_take_less_than_three_seconds():
     means = [[rng.uniform(-1, 1) for _ in range(6)] for _ in range(13)]
     table = drawn(means)
     known = {signal.name: 0 for signal in table.signals}
-    started = time.perf_counter()
+    started = time.process_time()
     best_information(table, known)
     for one, other in combinations(table.hypotheses, 2):
         told(table, known, one, other)
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
     assert sum(1 for key in table.memo if key[0] == "estimate") == 377 * 16
 
 

@@ -69,6 +69,17 @@ def test_six_of_ten_has_the_wilson_interval_of_the_specification():
             wilson(hits, count)
 
 
+def test_words_for_each_level_would_mislabel_a_quarter_of_calibrated_people():
+    silent = 1.0
+    for chance in (0.5, 0.7, 0.9):
+        silent *= sum(
+            math.comb(10, hits) * chance**hits * (1 - chance) ** (10 - hits)
+            for hits in range(11)
+            if wilson(hits, 10)[0] <= chance <= wilson(hits, 10)[1]
+        )
+    assert 1 - silent == pytest.approx(0.23, abs=0.005)
+
+
 def guesses(percent, hits, count):
     return [Guessed(percent, k < hits) for k in range(count)]
 

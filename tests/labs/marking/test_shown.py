@@ -69,4 +69,5 @@ def test_a_derived_signal_needs_its_value():
     phase = [reading(1, "a"), reading(2, "b")]
     with pytest.raises(ValueError, match="load"):
         posterior_after(table, phase)
-    assert posterior_after(table, phase, {"load": 6.0})["w1"] > 0.9
+    phase = [reading(1, "a"), reading(2, "b", derived={"load": 6.0})]
+    assert posterior_after(table, phase)["w1"] > 0.9

@@ -4,7 +4,11 @@ import random
 import pytest
 
 from labs.marking.constants import WEIGHTS
+from labs.marking.healthy import healthy_mitigation_part, looked_for, looked_share
+from labs.marking.localisation import CausalGraph, localisation_part
+from labs.marking.mechanism import mechanism_part
 from labs.marking.parts import CouldNotBeGraded, made_part
+from labs.marking.scope import scope_part
 from labs.marking.total import Mark, Provisional, attempt_weight, kept_score, mark
 
 
@@ -49,6 +53,23 @@ def test_right_answers_with_nothing_read_do_not_pass():
     made = mark(parts(evidence=0, economy=0))
     assert (made.total, made.passed) == (75.0, False)
     assert "half of evidence" in made.reason
+
+
+def test_silence_in_a_healthy_world_without_looking_earns_the_mechanism_alone():
+    looked = looked_share(0.0)
+    graph = CausalGraph(frozenset({"gate"}), frozenset())
+    scope = scope_part(says_fault=False, is_fault=False, named=(), hurt=())
+    made = mark(
+        [
+            looked_for(scope, looked),
+            localisation_part(graph, [], [[]], looked=looked),
+            mechanism_part(1.0),
+            made_part("evidence", 0, "", {}),
+            healthy_mitigation_part(looked, "none", {}),
+            made_part("economy", 0, "", {}),
+        ]
+    )
+    assert (made.total, made.passed) == (25.0, False)
 
 
 def test_what_could_not_be_graded_is_never_a_zero():

@@ -61,4 +61,6 @@ def test_once_the_answer_is_known_nothing_is_left_to_ask():
     instruments = [Instrument("A", ("s00",), 12), Instrument("B", ("s01",), 12)]
     after = posterior(table, {("s00", 0): 4.0})
     assert value_left(table, instruments, 0, after)[0].value == 0
+    before = len(table.memo)
     assert value_left(table, instruments, 0, table.priors)[0].value > 0
+    assert len(table.memo) == before
