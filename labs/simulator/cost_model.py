@@ -154,9 +154,20 @@ def load_profile(path: Path) -> ModelProfile:
         values[key], sources[key] = _number(path, key, data.get(key), whole=key in _INTEGERS)
     if values["weight_read_ms"] > values["base_ms"]:
         raise ProfileError(f"{path}: weight_read_ms: must not exceed base_ms")
-    whole = {key: int(values[key]) for key in _INTEGERS}
     return ModelProfile(
-        name=name, sources=sources, **whole, **{key: float(values[key]) for key in _NUMBERS}
+        name=name,
+        block_size=int(values["block_size"]),
+        usable_blocks=int(values["usable_blocks"]),
+        kv_bytes_per_token=int(values["kv_bytes_per_token"]),
+        weights_bytes=int(values["weights_bytes"]),
+        max_num_batched_tokens=int(values["max_num_batched_tokens"]),
+        max_model_len=int(values["max_model_len"]),
+        base_ms=values["base_ms"],
+        weight_read_ms=values["weight_read_ms"],
+        kv_ns_per_token=values["kv_ns_per_token"],
+        prefill_ms_per_token=values["prefill_ms_per_token"],
+        sequence_ms=values["sequence_ms"],
+        sources=sources,
     )
 
 

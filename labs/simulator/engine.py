@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 
-from labs.simulator.calendar import CalendarCore, is_eligible
+from labs.simulator.calendar_core import CalendarCore, is_eligible
 from labs.simulator.cost_model import CostModel
 from labs.simulator.request import Request, Status, to_ps, to_s
 from labs.simulator.scheduler import EngineConfig
 from labs.simulator.stepping import SteppingCore
-from labs.simulator.telemetry import Sample, StepRecord, Timeline
+from labs.simulator.telemetry import Sample, StepRecord
+from labs.simulator.timeline import Timeline
 
 
 class Engine:

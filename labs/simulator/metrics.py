@@ -19,7 +19,7 @@ def percentile(values: Sequence[float], q: float) -> float:
     The same as numpy's default: with n values, the one at place ``q / 100 x (n - 1)``, counted from 0.
     Raises ValueError if there is no value or ``q`` is out of range.
     """
-    if not values or not 0 <= q <= 100:
+    if not values or not 0 <= q / 100 <= 1:
         raise ValueError(f"no {q}-th percentile of {len(values)} values")
     ordered = sorted(values)
     place = q / 100 * (len(ordered) - 1)

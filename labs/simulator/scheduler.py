@@ -5,66 +5,14 @@ Source: vLLM 0.32.0, vllm/v1/core/sched/scheduler.py; held to recordings of it b
 synchronous scheduling.
 """
 
-import heapq
-from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
 
+from labs.simulator.config import EngineConfig
 from labs.simulator.kv_cache import BlockPool, CountingPool, Pool, blocks_for
 from labs.simulator.request import Request, Status
+from labs.simulator.waiting_queue import FcfsQueue, PriorityQueue
 
-
-@dataclass(slots=True, frozen=True)
-class EngineConfig:
-    """An engine's knobs, by vLLM's names. Raises ValueError for a value that vLLM refuses."""
-
-    num_gpu_blocks: int
-    """KV blocks in the pool, the reserved null block 0 included."""
-    max_num_seqs: int = 256
-    """Most requests running at once."""
-    max_num_batched_tokens: int = 512
-    """Token budget of one step; with chunked prefill, the chunk."""
-    block_size: int = 16
-    """Tokens in a KV block."""
-    max_model_len: int = 32_768
-    """Longest prompt plus outputs, tokens."""
-    policy: Literal["fcfs", "priority"] = "fcfs"
-    """Order of the waiting queue, and choice of the victim."""
-    enable_prefix_caching: bool = False
-    """Share full blocks of equal prefixes; requests then need prompt_token_ids."""
-    enable_chunked_prefill: bool = True
-    """Cut a prefill that exceeds what is left of the budget."""
-    long_prefill_token_threshold: int = 0
-    """Most tokens of one prefill in a step; 0 for no limit."""
-    scheduler_reserve_full_isl: bool = True
-    """Admit only what fits as a whole (the full-length gate), not only its first chunk."""
-    watermark: float = 0.0
-    """Share of num_gpu_blocks kept free at admission while anything runs."""
-
-    def __post_init__(self) -> None:
-        """Refuse what vLLM refuses."""
-        for name in ("max_num_seqs", "max_num_batched_tokens", "block_size", "max_model_len"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.num_gpu_blocks < 2:
-            raise ValueError(f"num_gpu_blocks must be at least 2, got {self.num_gpu_blocks}")
-        if self.policy not in ("fcfs", "priority"):
-            raise ValueError(f"policy must be fcfs or priority, got {self.policy!r}")
-        if self.long_prefill_token_threshold < 0:
-            raise ValueError("long_prefill_token_threshold must not be negative")
-        if not 0.0 <= self.watermark < 1.0:
-            raise ValueError(f"watermark must be in [0, 1), got {self.watermark}")
-
-    @property
-    def usable_blocks(self) -> int:
-        """Blocks that requests can hold: all but the null block."""
-        return self.num_gpu_blocks - 1
-
-    @property
-    def watermark_blocks(self) -> int:
-        """Blocks kept free at admission while anything runs."""
-        return int(self.watermark * self.num_gpu_blocks)
+__all__ = ["EngineConfig", "Scheduler", "StepPlan", "fake_token"]
 
 
 @dataclass(slots=True)
@@ -81,75 +29,6 @@ class StepPlan:
     def total(self) -> int:
         """Tokens scheduled."""
         return sum(self.scheduled.values())
-
-
-class FcfsQueue:
-    """Waiting requests, first come first served; the preempted come back in front."""
-
-    __slots__ = ("_queue",)
-
-    def __init__(self) -> None:
-        self._queue: deque[Request] = deque()
-
-    def __len__(self) -> int:
-        return len(self._queue)
-
-    def __iter__(self) -> Iterator[Request]:
-        return iter(self._queue)
-
-    def add(self, request: Request) -> None:
-        """Put a new request at the end."""
-        self._queue.append(request)
-
-    def put_back(self, request: Request) -> None:
-        """Put a preempted request at the front."""
-        self._queue.appendleft(request)
-
-    def head(self) -> Request:
-        """Return the next to be admitted."""
-        return self._queue[0]
-
-    def pop(self) -> Request:
-        """Remove and return the next to be admitted."""
-        return self._queue.popleft()
-
-    def remove(self, request: Request) -> None:
-        """Remove a request wherever it is."""
-        self._queue.remove(request)
-
-
-class PriorityQueue:
-    """Waiting requests by priority, then arrival; the preempted take their place again."""
-
-    __slots__ = ("_heap",)
-
-    def __init__(self) -> None:
-        self._heap: list[tuple[int, int, int, Request]] = []
-
-    def __len__(self) -> int:
-        return len(self._heap)
-
-    def __iter__(self) -> Iterator[Request]:
-        return (entry[-1] for entry in sorted(self._heap, key=lambda entry: entry[:3]))
-
-    def add(self, request: Request) -> None:
-        """Put a request where it belongs."""
-        heapq.heappush(self._heap, (request.priority, request.arrival_ps, request.index, request))
-
-    put_back = add
-
-    def head(self) -> Request:
-        """Return the next to be admitted."""
-        return self._heap[0][-1]
-
-    def pop(self) -> Request:
-        """Remove and return the next to be admitted."""
-        return heapq.heappop(self._heap)[-1]
-
-    def remove(self, request: Request) -> None:
-        """Remove a request wherever it is."""
-        self._heap = [entry for entry in self._heap if entry[-1] is not request]
-        heapq.heapify(self._heap)
 
 
 class Scheduler:

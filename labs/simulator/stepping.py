@@ -1,9 +1,9 @@
 """The engine's core for any config: one step at a time, every running request looked at in each."""
 
 from labs.simulator.cost_model import CostModel
-from labs.simulator.request import Request, Status
+from labs.simulator.request import Request
 from labs.simulator.scheduler import EngineConfig, Scheduler, StepPlan
-from labs.simulator.telemetry import StepRecord, Timeline, to_s
+from labs.simulator.timeline import Timeline
 
 
 class SteppingCore:
@@ -119,30 +119,13 @@ class SteppingCore:
         timeline.gauge(len(scheduler.running), len(scheduler.waiting), self.num_free)
         timeline.sample(end_ps, scheduler.waiting)
         if timeline.on_step is not None:
-            timeline.on_step(
-                StepRecord(
-                    step=timeline.steps,
-                    start_s=to_s(start_ps),
-                    end_s=to_s(end_ps),
-                    scheduled_tokens=tokens,
-                    prefill_tokens=prefill,
-                    kv_tokens=kv_tokens,
-                    running=len(scheduler.running),
-                    waiting=len(scheduler.waiting),
-                    free_blocks=self.num_free,
-                    admitted=tuple(
-                        request.request_id
-                        for request in plan.scheduled
-                        if request in _admitted(plan)
-                    ),
-                    preempted=tuple(request.request_id for request in plan.preempted),
-                    finished=tuple(request.request_id for request in finished),
-                )
+            admitted = {*plan.new, *plan.resumed}
+            timeline.tell(
+                start_ps=start_ps,
+                tokens=tokens,
+                prefill=prefill,
+                kv_tokens=kv_tokens,
+                admitted=[request for request in plan.scheduled if request in admitted],
+                preempted=plan.preempted,
+                finished=finished,
             )
-
-
-def _admitted(plan: StepPlan) -> set[Request]:
-    return {*plan.new, *plan.resumed}
-
-
-__all__ = ["Status", "SteppingCore"]

@@ -1,7 +1,7 @@
 """Replay of a recording of vLLM's own scheduler: the same requests, and every decision compared."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,10 @@ from labs.simulator.scheduler import Scheduler, StepPlan
 from labs.simulator.trace_file import Trace, TraceError, read_trace
 
 __all__ = ["Difference", "ReplayResult", "TraceError", "replay", "replay_trace"]
+
+
+USAGE_TOLERANCE = 1.5e-6
+"""Recordings round the usage to six places."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -43,6 +47,8 @@ class _Summary:
     finished: int = 0
     min_free: int | None = None
     max_waiting: int = 0
+    first_token_step: dict[str, int] = field(default_factory=dict)
+    finish_step: dict[str, int] = field(default_factory=dict)
 
 
 def replay(path: Path) -> ReplayResult:
@@ -59,8 +65,6 @@ def replay_trace(trace: Trace) -> ReplayResult:
     requests = _requests(trace)
     pending = list(reversed(requests))
     summary = _Summary()
-    first_token_step: dict[str, int] = {}
-    finish_step: dict[str, int] = {}
     number = -1
     for done, theirs in enumerate(trace.steps):
         number += 1
@@ -72,12 +76,10 @@ def replay_trace(trace: Trace) -> ReplayResult:
             request = pending.pop()
             scheduler.add(request)
             arrived.append(request.request_id)
-        for field, ours in _step(
-            scheduler, number, arrived, summary, first_token_step, finish_step
-        ):
-            if not _same(ours, theirs[field]):
+        for key, ours in _step(scheduler, number, arrived, summary):
+            if not _same(ours, theirs[key]):
                 return ReplayResult(
-                    trace.name, done, Difference(theirs["step"], field, ours, theirs[field])
+                    trace.name, done, Difference(theirs["step"], key, ours, theirs[key])
                 )
     ours_summary = {
         "steps": len(trace.steps)
@@ -88,17 +90,17 @@ def replay_trace(trace: Trace) -> ReplayResult:
         "preemptions": summary.preemptions,
         "prefix_queries": scheduler.prefix_queries,
         "prefix_hits": scheduler.prefix_hits,
-        "first_token_step": first_token_step,
-        "finish_step": finish_step,
+        "first_token_step": summary.first_token_step,
+        "finish_step": summary.finish_step,
         "min_free": summary.min_free
         if summary.min_free is not None
         else trace.config.usable_blocks,
         "max_waiting": summary.max_waiting,
     }
-    for field, value in ours_summary.items():
-        if not _same(value, trace.summary[field]):
+    for key, value in ours_summary.items():
+        if not _same(value, trace.summary[key]):
             return ReplayResult(
-                trace.name, len(trace.steps), Difference(None, field, value, trace.summary[field])
+                trace.name, len(trace.steps), Difference(None, key, value, trace.summary[key])
             )
     return ReplayResult(trace.name, len(trace.steps), None)
 
@@ -127,8 +129,6 @@ def _step(
     number: int,
     arrived: list[str],
     summary: _Summary,
-    first_token_step: dict[str, int],
-    finish_step: dict[str, int],
 ) -> Iterator[tuple[str, Any]]:
     """Run one step and yield each field of its record, in the recording's order of fields."""
     yield "step", number
@@ -156,9 +156,9 @@ def _step(
     yield "usage", round(1.0 - free / scheduler.config.usable_blocks, 6)
     emitted, finished = scheduler.update(plan)
     for request in emitted:
-        first_token_step.setdefault(request.request_id, number)
+        summary.first_token_step.setdefault(request.request_id, number)
     for request in finished:
-        finish_step[request.request_id] = number
+        summary.finish_step[request.request_id] = number
     summary.finished += len(finished)
     yield (
         "finished",
@@ -172,5 +172,5 @@ def _same(ours: object, theirs: object) -> bool:
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return list(ours.items()) == list(theirs.items())
     if isinstance(ours, float) and isinstance(theirs, int | float):
-        return abs(ours - theirs) < 1.5e-6
+        return abs(ours - theirs) < USAGE_TOLERANCE
     return ours == theirs

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.management.base import BaseCommand
 
@@ -13,13 +13,13 @@ class Command(BaseCommand):
     """``manage.py replay_trace FILE...``: exit 0 if all are identical, 1 if one differs, 2 if one is unusable."""
 
     help = "Replay recordings of vLLM's scheduler, step by step, and compare every field."
-    requires_system_checks: list[str] = []
+    requires_system_checks: ClassVar[list[str]] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Take the files."""
         parser.add_argument("files", nargs="+", metavar="FILE", type=Path, help=".json or .json.gz")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *_args: Any, **options: Any) -> None:
         """Replay each file; all are tried before the exit status says the worst."""
         worst = 0
         for path in options["files"]:

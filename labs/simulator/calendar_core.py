@@ -11,15 +11,13 @@ for at least every running request: then at most one running request is in the m
 prefill, and it is the last one.
 """
 
-import heapq
-from bisect import bisect_right
 from collections import deque
-from math import sqrt
 
 from labs.simulator.cost_model import CostModel
+from labs.simulator.decode_calendar import DecodeCalendar, steps_within
 from labs.simulator.request import Request, Status
 from labs.simulator.scheduler import EngineConfig
-from labs.simulator.telemetry import StepRecord, Timeline, to_s
+from labs.simulator.timeline import Timeline
 
 
 def is_eligible(config: EngineConfig) -> bool:
@@ -32,24 +30,11 @@ def is_eligible(config: EngineConfig) -> bool:
     )
 
 
-def steps_within(limit_ps: int, first_ps: int, growth_ps: int) -> int:
-    """Return how many steps that take first, first + growth, first + 2 growth... end within ``limit_ps``."""
-    if growth_ps == 0:
-        return limit_ps // first_ps
-    b = first_ps - growth_ps / 2
-    k = max(0, int((sqrt(b * b + 2.0 * growth_ps * limit_ps) - b) / growth_ps))
-    while k * first_ps + growth_ps * (k * (k - 1) // 2) > limit_ps:
-        k -= 1
-    while (k + 1) * first_ps + growth_ps * ((k + 1) * k // 2) <= limit_ps:
-        k += 1
-    return k
-
-
 class CalendarCore:
     """Running and waiting requests, of which the decoding are only counted."""
 
     __slots__ = (
-        "_clock", "_ends", "_finishes", "_longest", "_phase", "_prefilling", "_tickets", "_watermark",
+        "_decoding", "_prefilling", "_watermark",
         "config", "cost", "kv_tokens", "num_free", "running", "timeline", "waiting",
     )  # fmt: skip
 
@@ -63,17 +48,9 @@ class CalendarCore:
         self.kv_tokens = 0
         """Sum of num_computed_tokens over the running."""
         self._watermark = config.watermark_blocks
-        self._clock = 0
-        """Steps done. All that a decoding request is, is an offset to it."""
+        self._decoding = DecodeCalendar(config.block_size)
         self._prefilling: Request | None = None
-        self._phase = [0] * config.block_size
-        """Decoding requests by (num_computed_tokens - clock) mod block_size."""
-        self._finishes: list[tuple[int, int, Request]] = []
-        """Heap of (clock, ticket, request); an entry whose ticket is not the request's is void."""
-        self._tickets = 0
-        # Of all steps that took longer than every later one: when they ended, how long they took.
-        self._ends: list[int] = []
-        self._longest: list[int] = []
+        """The request in the middle of its prefill: the last of the running."""
 
     def add(self, request: Request) -> None:
         """Let a request wait."""
@@ -89,7 +66,7 @@ class CalendarCore:
         """Write the counts of decoding requests back to them."""
         for request in self.running:
             if request.ticket:
-                self._write_back(request)
+                self._decoding.write_back(request, self.timeline.now_ps)
 
     def remove(self, request: Request) -> None:
         """Take out a request that runs or waits."""
@@ -127,7 +104,7 @@ class CalendarCore:
         config = self.config
         block_size = config.block_size
         part = self._prefilling
-        need = self._phase[-self._clock % block_size]
+        need = self._decoding.blocks_needed()
         chunk = blocks = 0
         if part is not None:
             budget = config.max_num_batched_tokens - len(self.running) + 1
@@ -138,7 +115,7 @@ class CalendarCore:
             part = self._prefilling
             if part is None:
                 chunk = blocks = 0
-            need = self._phase[-self._clock % block_size]
+            need = self._decoding.blocks_needed()
             prefills = [] if part is None else [(part, chunk)]
             self.num_free -= need + blocks
             if part is not None:
@@ -166,7 +143,7 @@ class CalendarCore:
             if victim is self._prefilling:
                 blocks = 0
             self._release(victim)
-            need = self._phase[-self._clock % self.config.block_size]
+            need = self._decoding.blocks_needed()
             victim.computed_high = max(victim.computed_high, victim.num_computed_tokens)
             victim.num_computed_tokens = 0
             victim.num_preemptions += 1
@@ -247,8 +224,7 @@ class CalendarCore:
         if timeline.next_sample_ps < end_ps:
             timeline.sample(end_ps - 1, self.waiting)
         timeline.now_ps = end_ps
-        self._clock += 1
-        self._remember(took_ps)
+        self._decoding.tick(1, took_ps)
         timeline.book(
             cost,
             steps=1,
@@ -275,10 +251,17 @@ class CalendarCore:
                 finished.append(request)
                 self._end(request, end_ps)
             else:
-                self._decode(request)
+                self._decoding.begin(request)
         timeline.book_outputs(outputs, prompts)
-        self._close(
-            end_ps - took_ps, tokens, prefill, kv_tokens, admitted, prefills, preempted, finished
+        self._show()
+        timeline.tell(
+            start_ps=end_ps - took_ps,
+            tokens=tokens,
+            prefill=prefill,
+            kv_tokens=kv_tokens,
+            admitted=[request for request, _ in prefills[len(prefills) - admitted :]],
+            preempted=preempted,
+            finished=finished,
         )
 
     def _stretch(self, until_ps: int) -> None:
@@ -289,14 +272,10 @@ class CalendarCore:
         first_ps = cost.base_ps + self.kv_tokens * cost.per_kv_token_ps + growth_ps
         first_ps += running * (cost.per_sequence_ps + cost.per_token_ps)
         now_ps = timeline.now_ps
-        finishes = self._finishes
-        while finishes[0][2].ticket != finishes[0][1]:
-            heapq.heappop(finishes)
-        steps = (
-            1
-            if timeline.on_step is not None
-            else self._steps_with_blocks(finishes[0][0] - self._clock)
-        )
+        steps = 1
+        if timeline.on_step is None:
+            steps = self._decoding.steps_to_finish()
+            steps = self._decoding.steps_with_blocks(steps, self.num_free)
         last_start_ps = until_ps - now_ps - 1
         if timeline.pending and not self.waiting and running < self.config.max_num_seqs:
             last_start_ps = min(last_start_ps, timeline.pending[0].arrival_ps - now_ps - 1)
@@ -313,10 +292,9 @@ class CalendarCore:
             )
             took_ps = steps * first_ps + growth_ps * (steps * (steps - 1) // 2)
             last_ps = first_ps + growth_ps * (steps - 1)
-        self.num_free -= self._blocks_of(steps)
-        self._clock += steps
+        self.num_free -= self._decoding.blocks_for(steps)
         end_ps = timeline.now_ps = now_ps + took_ps
-        self._remember(last_ps)
+        self._decoding.tick(steps, last_ps)
         kv_tokens = steps * self.kv_tokens + running * (steps * (steps + 1) // 2)
         self.kv_tokens += running * steps
         timeline.book(
@@ -334,103 +312,30 @@ class CalendarCore:
         if pending and pending[0].arrival_ps <= end_ps - last_ps:
             self._let_in(end_ps - last_ps)
         finished = self._finish_due(end_ps)
-        self._close(end_ps - last_ps, running, 0, kv_tokens, 0, [], (), finished)
+        self._show()
+        timeline.tell(
+            start_ps=end_ps - last_ps,
+            tokens=running,
+            prefill=0,
+            kv_tokens=kv_tokens,
+            admitted=(),
+            preempted=(),
+            finished=finished,
+        )
 
-    def _close(
-        self,
-        start_ps: int,
-        tokens: int,
-        prefill: int,
-        kv_tokens: int,
-        admitted: int,
-        prefills: list[tuple[Request, int]],
-        preempted: tuple[Request, ...],
-        finished: list[Request],
-    ) -> None:
-        """Set the gauges and tell who listens; the arguments are those of the last step."""
+    def _show(self) -> None:
+        """Set the gauges as the step that has just ended leaves them, and take a sample that is due."""
         timeline = self.timeline
         timeline.gauge(len(self.running), len(self.waiting), self.num_free)
         if timeline.next_sample_ps <= timeline.now_ps:
             timeline.sample(timeline.now_ps, self.waiting)
-        if timeline.on_step is not None:
-            timeline.on_step(
-                StepRecord(
-                    step=timeline.steps,
-                    start_s=to_s(start_ps),
-                    end_s=to_s(timeline.now_ps),
-                    scheduled_tokens=tokens,
-                    prefill_tokens=prefill,
-                    kv_tokens=kv_tokens,
-                    running=len(self.running),
-                    waiting=len(self.waiting),
-                    free_blocks=self.num_free,
-                    admitted=tuple(r.request_id for r, _ in prefills[len(prefills) - admitted :]),
-                    preempted=tuple(request.request_id for request in preempted),
-                    finished=tuple(request.request_id for request in finished),
-                )
-            )
-
-    def _steps_with_blocks(self, steps: int) -> int:
-        """Return how many of the next ``steps`` steps of pure decode the free blocks suffice for."""
-        running, block_size, phase = len(self.running), self.config.block_size, self._phase
-        if (steps // block_size + 1) * running <= self.num_free:
-            return steps
-        rounds = self.num_free // running
-        left = self.num_free - rounds * running
-        done = rounds * block_size
-        while done < steps and left >= (need := phase[-(self._clock + done) % block_size]):
-            left -= need
-            done += 1
-        return min(done, steps)
-
-    def _blocks_of(self, steps: int) -> int:
-        """Return the blocks that the next ``steps`` steps of pure decode take."""
-        block_size, phase = self.config.block_size, self._phase
-        rounds, rest = divmod(steps, block_size)
-        blocks = rounds * len(self.running)
-        for step in range(self._clock, self._clock + rest):
-            blocks += phase[-step % block_size]
-        return blocks
-
-    def _remember(self, took_ps: int) -> None:
-        """Keep how long the step that has just ended took, and forget shorter ones before it."""
-        ends, longest = self._ends, self._longest
-        while longest and longest[-1] <= took_ps:
-            longest.pop()
-            ends.pop()
-        longest.append(took_ps)
-        ends.append(self._clock)
-
-    def _decode(self, request: Request) -> None:
-        """Begin to count ``request`` as decoding: it has all its tokens but the last computed."""
-        self._tickets += 1
-        clock = self._clock
-        request.ticket = self._tickets
-        request.computed_offset = request.num_computed_tokens - clock
-        request.output_offset = request.num_output_tokens - clock
-        request.decode_since = clock
-        self._phase[request.computed_offset % self.config.block_size] += 1
-        finish = clock + request.output_limit - request.num_output_tokens
-        heapq.heappush(self._finishes, (finish, request.ticket, request))
-
-    def _write_back(self, request: Request) -> None:
-        clock = self._clock
-        request.num_computed_tokens = request.computed_offset + clock
-        request.num_output_tokens = request.output_offset + clock
-        request.num_blocks = -(-request.num_computed_tokens // self.config.block_size)
-        if clock > request.decode_since:
-            longest = self._longest[bisect_right(self._ends, request.decode_since)]
-            request.longest_gap_ps = max(request.longest_gap_ps, longest)
-            request.last_token_ps = self.timeline.now_ps
 
     def _release(self, request: Request) -> None:
         """Free what a request that ran held; it is already out of ``running``."""
         if request is self._prefilling:
             self._prefilling = None
         elif request.ticket:
-            self._write_back(request)
-            self._phase[request.computed_offset % self.config.block_size] -= 1
-            request.ticket = 0
+            self._decoding.end(request, self.timeline.now_ps)
         self.num_free += request.num_blocks
         self.kv_tokens -= request.num_computed_tokens
         request.num_blocks = 0
@@ -441,11 +346,7 @@ class CalendarCore:
         self.timeline.finish(request, end_ps)
 
     def _finish_due(self, end_ps: int) -> list[Request]:
-        finishes, clock = self._finishes, self._clock
-        finished: list[Request] = []
-        while finishes and finishes[0][0] <= clock:
-            _, ticket, request = heapq.heappop(finishes)
-            if request.ticket == ticket:
-                self._end(request, end_ps)
-                finished.append(request)
+        finished = self._decoding.take_finished()
+        for request in finished:
+            self._end(request, end_ps)
         return finished
