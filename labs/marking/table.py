@@ -92,7 +92,7 @@ class Table:
     signals: tuple[Signal, ...]
     runs: Mapping[tuple[str, int], tuple[Mapping[str, Value], ...]]
     """(world, grid time) -> for each seed, signal -> value. Also holds the healthy world."""
-    memo: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
+    memo: dict[object, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
     """Estimates already made from this table. Not part of its value; never stored."""
 
     def __post_init__(self) -> None:

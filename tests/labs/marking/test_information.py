@@ -86,7 +86,7 @@ def test_shuffling_the_labels_of_a_telling_signal_leaves_nothing():
     for _ in range(200):
         rng.shuffle(rows)
         shuffled = {("w0", 0): tuple(rows[:40]), ("w1", 0): tuple(rows[40:])}
-        values.append(estimate(replace(table, runs=shuffled, memo={}), [("s00", 0)]).value)
+        values.append(estimate(replace(table, runs=shuffled), [("s00", 0)]).value)
     assert sum(values) / 200 == pytest.approx(-0.03, abs=0.02)
     assert max(values) < 0.10
 
@@ -131,7 +131,6 @@ def test_a_duplicate_of_a_signal_adds_nothing_to_the_best():
         table,
         signals=(*table.signals, Signal("twin", "", "id", 0.1)),
         runs={k: tuple({**row, "twin": row["s00"]} for row in v) for k, v in table.runs.items()},
-        memo={},
     )
     one = best_information(table, {"s00": 0}).counted
     assert best_information(twice, {"s00": 0, "twin": 0}).counted == pytest.approx(one, abs=0.02)

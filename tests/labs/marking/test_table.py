@@ -61,6 +61,12 @@ def test_estimates_made_from_a_table_are_no_part_of_its_value():
     assert "memo" not in dump_table(table)
 
 
+def test_a_changed_table_forgets_the_estimates_of_the_old_one():
+    table = mixed()
+    table.memo["anything"] = 1
+    assert replace(table, grid_s=table.grid_s).memo == {}
+
+
 def test_a_table_names_its_worlds_with_healthy_beside_the_hypotheses():
     assert mixed().worlds == ("b", "a", "healthy")
     assert mixed().seeds == 6
