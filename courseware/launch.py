@@ -146,6 +146,7 @@ def hold_lock(run_dir: Path) -> IO[str]:
     except OSError:
         handle.seek(0)
         holder = handle.read().strip() or "address not known yet"
+        handle.close()
         raise LaunchError(
             f"The course is already running from this folder ({holder}): use it, or stop it first."
         ) from None

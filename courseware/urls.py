@@ -9,6 +9,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.home, name="home"),
     path("account/", views.account, name="account"),
     path("account/", include("allauth.account.urls")),
+    path("sign-in/<str:token>/", views.sign_in_link, name="sign-in-link"),
     path("theme/", views.theme, name="theme"),
     path("healthz", views.healthz, name="healthz"),
     path("lessons/", include("lessons.urls")),
@@ -20,6 +21,3 @@ if settings.OIDC_SERVER_URL:
         path("account/oidc/", include("allauth.socialaccount.providers.openid_connect.urls")),
         path("account/3rdparty/", include("allauth.socialaccount.urls")),
     ]
-
-if settings.DEBUG:
-    urlpatterns += [path("sign-in/<str:token>/", views.sign_in_link, name="sign-in-link")]

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
 from django.db import DatabaseError, connection
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
@@ -64,7 +64,9 @@ def theme(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def sign_in_link(request: HttpRequest, token: str) -> HttpResponse:
-    """Sign in by a link that works once. Routed only while DEBUG is on."""
+    """Sign in by a link that works once, and only while DEBUG is on."""
+    if not settings.DEBUG:
+        raise Http404
     user = spend_sign_in_link(token)
     if user is None:
         return render(request, "account/link_spent.html", status=410)

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -110,50 +111,59 @@ def test_a_part_that_ignores_the_signal_is_killed_after_the_grace_period(tmp_pat
 
 def _running(folder: Path) -> list[str]:
     """Name the processes that still mention a folder: broker and beat do on their command line."""
-    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True)
+    listed = subprocess.run(["ps", "-wweo", "pid,args"], capture_output=True, text=True, check=True)
     return [line for line in listed.stdout.splitlines() if str(folder) in line]
 
 
-def _started(tmp_path: Path) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-u", "-m", "courseware.launch"],
-        cwd=ROOT,
-        env={
-            **{k: v for k, v in os.environ.items() if k != "REDIS_URL"},
-            "RUN_DIR": str(tmp_path),
-            "DATABASE_URL": f"sqlite:///{tmp_path}/site.sqlite3",
-            "PORT": str(launch.free_port()),
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    assert process.stdout
-    printed = []
-    for line in process.stdout:
-        printed.append(line)
-        if "Ctrl-C stops everything" in line:
-            return process
-    pytest.fail("".join(printed))
+@dataclass
+class Started:
+    """A launcher that has the whole site running."""
+
+    process: subprocess.Popen[bytes]
+    output: Path
+
+    def children(self) -> dict[int, str]:
+        """Return what it started, by process id; each leads a group of its own."""
+        listed = subprocess.run(
+            ["ps", "-wweo", "pid,ppid,args"], capture_output=True, text=True, check=True
+        )
+        rows = [line.split(None, 2) for line in listed.stdout.splitlines()[1:]]
+        return {int(pid): args for pid, parent, args in rows if int(parent) == self.process.pid}
 
 
-def _groups(tmp_path: Path) -> list[int]:
-    listed = subprocess.run(["ps", "-eo", "ppid,pgid"], capture_output=True, text=True, check=True)
-    rows = [tuple(map(int, line.split())) for line in listed.stdout.splitlines()[1:]]
-    return [pgid for ppid, pgid in rows if ppid == int(tmp_path.name)]
+@pytest.fixture
+def started(tmp_path):
+    output = tmp_path / "launch.out"
+    with output.open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-u", "-m", "courseware.launch"],
+            cwd=ROOT,
+            env={
+                **{k: v for k, v in os.environ.items() if k != "REDIS_URL"},
+                "RUN_DIR": str(tmp_path),
+                "DATABASE_URL": f"sqlite:///{tmp_path}/site.sqlite3",
+                "PORT": str(launch.free_port()),
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    while "Ctrl-C stops everything" not in output.read_text():
+        assert process.poll() is None, output.read_text()
+        time.sleep(0.1)
+    yield Started(process, output)
+    process.terminate()
+    process.wait(timeout=40)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_stops_the_whole_site_and_leaves_no_process(tmp_path, number):
-    process = _started(tmp_path)
-    listed = subprocess.run(["ps", "-eo", "ppid,pgid"], capture_output=True, text=True, check=True)
-    rows = [tuple(map(int, line.split())) for line in listed.stdout.splitlines()[1:]]
-    groups = [pgid for ppid, pgid in rows if ppid == process.pid]
+def test_a_signal_stops_the_whole_site_and_leaves_no_process(tmp_path, started, number):
+    groups = started.children()
     assert len(groups) == 4  # broker, worker, beat, web
-    process.send_signal(number)
-    assert process.wait(timeout=40) == 0
+    started.process.send_signal(number)
+    assert started.process.wait(timeout=40) == 0
     for group in groups:
         with pytest.raises(ProcessLookupError):
             os.killpg(group, 0)
@@ -162,19 +172,22 @@ def test_a_signal_stops_the_whole_site_and_leaves_no_process(tmp_path, number):
 
 
 @pytest.mark.slow
-def test_a_site_whose_worker_is_killed_says_so_and_stops(tmp_path):
-    process = _started(tmp_path)
-    listed = subprocess.run(
-        ["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True
-    )
-    rows = [line.split(None, 2) for line in listed.stdout.splitlines()[1:]]
-    worker = next(
-        int(p) for p, parent, args in rows if int(parent) == process.pid and " worker " in args
-    )
+def test_a_site_whose_worker_is_killed_says_so_and_stops(tmp_path, started):
+    worker = next(pid for pid, args in started.children().items() if " worker " in args)
     os.kill(worker, signal.SIGKILL)
-    assert process.wait(timeout=40) == 1
-    assert process.stdout
-    assert "The worker ended by signal 9" in process.stdout.read()
+    assert started.process.wait(timeout=40) == 1
+    assert "The worker ended by signal 9" in started.output.read_text()
+    assert _running(tmp_path) == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells children of a dead parent")
+def test_a_killed_launcher_takes_its_children_with_it(tmp_path, started):
+    started.process.kill()
+    started.process.wait(timeout=10)
+    deadline = time.monotonic() + 30
+    while _running(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.2)
     assert _running(tmp_path) == []
 
 

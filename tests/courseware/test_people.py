@@ -108,6 +108,7 @@ def test_production_makes_no_links_and_takes_none(settings, client, learner):
     token = people.new_sign_in_link(learner)
     settings.DEBUG = False
     assert people.spend_sign_in_link(token) is None
+    assert client.get(reverse("sign-in-link", args=[token])).status_code == 404
     with pytest.raises(PermissionDenied):
         people.new_sign_in_link(learner)
     with pytest.raises(CommandError):
