@@ -1,0 +1,430 @@
+"""Files to lessons: ``content/<unit>/<lesson>/lesson.toml`` and one Markdown file a station.
+
+Pure. A mistake raises ContentError, whose message names the file and the line or key.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+from lessons import figures, predictions
+from lessons.markdown import LAYERS, SLOT, page_html
+from lessons.outline import (
+    KEYWORD_MARK,
+    ONCE,
+    Block,
+    Keyword,
+    SourceError,
+    blocks_of,
+    keyword_of,
+)
+from lessons.questions import Question, QuestionError, parse_question
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+CONTENT_DIR = Path(__file__).parent / "content"
+LABS_DIR = Path(__file__).parent.parent / "labs" / "content"
+
+_FOLDER = re.compile(r"(?P<place>\d+)-(?P<slug>[a-z0-9-]+)")
+_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_COMPUTED = re.compile(r"⟦(?P<name>[a-z0-9_]+)⟧")
+
+type PartKind = Literal["prose", "check", "predict", "figure", "lab"]
+
+
+class ContentError(ValueError):
+    """Content that cannot be shown; the message names the file and the line or key."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a station: prose is HTML, anything else the name of what the page puts there."""
+
+    kind: PartKind
+    value: str
+
+
+@dataclass(frozen=True)
+class PredictionText:
+    """What a lesson says around a prediction; Markdown. The answer is computed, never written."""
+
+    key: str
+    ask: str
+    setting: str
+    explanation: str
+    """Shown last, after the learner has said what they saw. ``⟦name⟧`` is a computed fact."""
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """The lesson before or after: a number and a title; a slug once this course has it."""
+
+    number: int
+    title: str
+    slug: str = ""
+
+
+@dataclass(frozen=True)
+class Station:
+    """One idea: a page."""
+
+    slug: str
+    title: str
+    short: str
+    """What the rail calls it."""
+    layers: tuple[str, ...]
+    minutes: int
+    parts: tuple[Part, ...]
+    checks: Mapping[str, Question]
+    predictions: Mapping[str, PredictionText]
+    takeaway: str
+    """Its one-sentence takeaway, Markdown, for the lesson's front page."""
+
+    @property
+    def has_chart(self) -> bool:
+        """Tell whether a chart may stand on the page: only then is the chart library loaded."""
+        return bool(self.predictions) or any(
+            part.kind == "figure" and figures.FIGURES[part.value].is_plot for part in self.parts
+        )
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A sequence of stations."""
+
+    slug: str
+    number: int
+    title: str
+    goal: str
+    layers: tuple[str, ...]
+    stations: tuple[Station, ...]
+    previous: Neighbour | None
+    following: Neighbour | None
+
+    @property
+    def minutes(self) -> int:
+        return sum(station.minutes for station in self.stations)
+
+    def station(self, slug: str) -> Station | None:
+        return next((station for station in self.stations if station.slug == slug), None)
+
+    def with_check(self, key: str) -> Station | None:
+        return next((station for station in self.stations if key in station.checks), None)
+
+    def with_prediction(self, key: str) -> Station | None:
+        return next((station for station in self.stations if key in station.predictions), None)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A part of the course."""
+
+    slug: str
+    title: str
+    lessons: tuple[Lesson, ...]
+
+
+@cache
+def course(root: Path = CONTENT_DIR) -> tuple[Unit, ...]:
+    """Return the units in order. Raises ContentError."""
+    units = tuple(_unit(folder) for folder in _numbered(root))
+    slugs = [lesson.slug for unit in units for lesson in unit.lessons]
+    for slug in slugs:
+        if slugs.count(slug) > 1:
+            raise ContentError(f"{root}: two lessons are called {slug!r}")
+    return units
+
+
+def lessons(root: Path = CONTENT_DIR) -> dict[str, Lesson]:
+    """Return the lessons by slug."""
+    return {lesson.slug: lesson for unit in course(root) for lesson in unit.lessons}
+
+
+def _numbered(root: Path, suffix: str = "") -> Iterator[Path]:
+    """Yield the folders (or ``suffix`` files) called ``NN-slug``, in order."""
+    found = [p for p in root.iterdir() if (p.suffix == suffix if suffix else p.is_dir())]
+    for path in sorted(found, key=lambda p: p.name):
+        if not _FOLDER.fullmatch(path.stem):
+            raise ContentError(f"{path}: call it NN-slug, such as 01-classify")
+        yield path
+
+
+def _slug(path: Path) -> str:
+    return path.stem.partition("-")[2]
+
+
+def _toml(path: Path, keys: Mapping[str, type], optional: Mapping[str, type]) -> dict[str, Any]:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ContentError(f"{path}: cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ContentError(f"{path}: {error}") from error
+    return _checked(str(path), data, keys, optional)
+
+
+def _checked(
+    where: str, data: dict[str, Any], keys: Mapping[str, type], optional: Mapping[str, type]
+) -> dict[str, Any]:
+    for key in data:
+        if key not in keys and key not in optional:
+            raise ContentError(
+                f"{where}: {key}: unknown key; there are {', '.join({**keys, **optional})}"
+            )
+    for key, kind in {**keys, **optional}.items():
+        if key not in data and key in keys:
+            raise ContentError(f"{where}: {key}: missing")
+        if key in data and type(data[key]) is not kind:
+            raise ContentError(f"{where}: {key}: write a {kind.__name__}")
+    return data
+
+
+def _unit(folder: Path) -> Unit:
+    data = _toml(folder / "unit.toml", {"title": str}, {})
+    return Unit(
+        slug=_slug(folder),
+        title=data["title"],
+        lessons=tuple(_lesson(sub) for sub in _numbered(folder)),
+    )
+
+
+def _lesson(folder: Path) -> Lesson:
+    path = folder / "lesson.toml"
+    data = _toml(
+        path,
+        {"title": str, "number": int, "goal": str},
+        {"previous": dict, "next": dict},
+    )
+    files = list(_numbered(folder, ".md"))
+    if not files:
+        raise ContentError(f"{folder}: a lesson needs a station: write 01-slug.md")
+    sources = [_Source(file) for file in files]
+    keywords = _keywords(sources)
+    stations = tuple(source.station(keywords) for source in sources)
+    _refuse_twice(sources)
+    return Lesson(
+        slug=_slug(folder),
+        number=data["number"],
+        title=data["title"],
+        goal=data["goal"],
+        layers=tuple(dict.fromkeys(layer for s in stations for layer in s.layers)),
+        stations=stations,
+        previous=_neighbour(path, "previous", data),
+        following=_neighbour(path, "next", data),
+    )
+
+
+def _neighbour(path: Path, key: str, data: Mapping[str, Any]) -> Neighbour | None:
+    if key not in data:
+        return None
+    entry = _checked(f"{path}: {key}", data[key], {"number": int, "title": str}, {"slug": str})
+    return Neighbour(**entry)
+
+
+class _Source:
+    """One station's file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ContentError(f"{path}: {error}") from error
+        head, first_line, lines = self._split(text)
+        self.head = _checked(
+            f"{path}: +++",
+            head,
+            {"title": str, "short": str, "minutes": int},
+            {"layers": list},
+        )
+        try:
+            self.parts = blocks_of(lines, first_line)
+        except SourceError as error:
+            raise self.error(error.line, str(error)) from error
+        self.first_line = first_line
+
+    def error(self, line: int, message: str) -> ContentError:
+        return ContentError(f"{self.path}:{line}: {message}")
+
+    def _split(self, text: str) -> tuple[dict[str, Any], int, list[str]]:
+        lines = text.splitlines()
+        if not lines or lines[0] != "+++" or "+++" not in lines[1:]:
+            raise self.error(1, "begin with “+++”, the title, short and minutes, and “+++”")
+        end = lines.index("+++", 1)
+        try:
+            head = tomllib.loads("\n".join(lines[1:end]))
+        except tomllib.TOMLDecodeError as error:
+            raise self.error(1, str(error)) from error
+        return head, end + 2, lines[end + 1 :]
+
+    def blocks(self, name: str = "") -> Iterator[Block]:
+        for part in self.parts:
+            if isinstance(part, Block) and name in ("", part.name):
+                yield part
+
+    def station(self, keywords: Mapping[str, Keyword]) -> Station:
+        for name in ONCE:
+            found = list(self.blocks(name))
+            if len(found) != 1:
+                line = found[1].line if found else self.first_line
+                raise self.error(line, f"a station has one {name}; this one has {len(found)}")
+        layers = self.head.get("layers", [])
+        for layer in layers:
+            if layer not in LAYERS:
+                raise ContentError(
+                    f"{self.path}: +++: layers: {layer!r} is none of {', '.join(LAYERS)}"
+                )
+        self._check_keywords(keywords)
+        return Station(
+            slug=_slug(self.path),
+            title=self.head["title"],
+            short=self.head["short"],
+            layers=tuple(layers),
+            minutes=self.head["minutes"],
+            parts=tuple(self._parts(keywords)),
+            checks=MappingProxyType({b.argument: self._check(b) for b in self.blocks("check")}),
+            predictions=MappingProxyType(
+                {b.argument: self._prediction(b) for b in self.blocks("predict")}
+            ),
+            takeaway=next(self.blocks("takeaway")).text,
+        )
+
+    def _check_keywords(self, keywords: Mapping[str, Keyword]) -> None:
+        opened = [b for b in self.blocks("keyword") if b.options.get("open")]
+        if len(opened) > 1:
+            raise self.error(opened[1].line, "one keyword at most is open on a page")
+        marks: set[str] = set()
+        line_number = self.first_line
+        for line in self._lines():
+            for mark in KEYWORD_MARK.finditer(line):
+                term = mark["term"] or mark["shown"]
+                marks.add(term)
+                if term not in keywords:
+                    raise self.error(line_number, f"no keyword is called {term!r}")
+            line_number += 1
+        for block in self.blocks("keyword"):
+            if block.argument not in marks:
+                raise self.error(
+                    block.line,
+                    f"the keyword “{block.argument}” stands nowhere: write [[{block.argument}]]",
+                )
+
+    def _lines(self) -> list[str]:
+        return self.path.read_text(encoding="utf-8").splitlines()[self.first_line - 1 :]
+
+    def _check(self, block: Block) -> Question:
+        self._check_id(block)
+        try:
+            return parse_question(block.argument, block.options, "\n".join(block.body))
+        except QuestionError as error:
+            line = block.body_line + error.line if error.line else block.line
+            raise self.error(line, f"check “{block.argument}”: {error}") from error
+
+    def _prediction(self, block: Block) -> PredictionText:
+        self._check_id(block)
+        question = predictions.QUESTIONS.get(block.argument)
+        if question is None:
+            raise self.error(
+                block.line,
+                f"nothing computes the prediction “{block.argument}”: "
+                f"lessons.predictions has {', '.join(predictions.QUESTIONS)}",
+            )
+        if "ask" not in block.options:
+            raise self.error(block.line, f"prediction “{block.argument}”: write “    ask: …”")
+        setting = [line for line in block.body if not line.startswith(">")]
+        explanation = [line[1:].strip() for line in block.body if line.startswith(">")]
+        if not any(explanation):
+            raise self.error(
+                block.line, f"prediction “{block.argument}” explains nothing: write lines with “> ”"
+            )
+        for match in _COMPUTED.finditer("\n".join(explanation)):
+            if match["name"] not in question.facts:
+                raise self.error(
+                    block.line,
+                    f"prediction “{block.argument}” computes no {match['name']!r}, "
+                    f"only {', '.join(sorted(question.facts))}",
+                )
+        if _COMPUTED.search("\n".join(setting) + block.options["ask"]):
+            raise self.error(block.line, "what is computed may stand only in the explanation")
+        return PredictionText(
+            block.argument, block.options["ask"], "\n".join(setting).strip(), "\n".join(explanation)
+        )
+
+    def _check_id(self, block: Block) -> None:
+        if not _ID.fullmatch(block.argument):
+            raise self.error(block.line, f"{block.argument!r}: write an id such as flat-tpot")
+        for place, line in enumerate(block.body):
+            if KEYWORD_MARK.search(line):
+                raise self.error(
+                    block.body_line + place,
+                    f"a keyword unfolds in prose, not inside a {block.name}",
+                )
+
+    def _parts(self, keywords: Mapping[str, Keyword]) -> Iterator[Part]:
+        html = page_html(self._markdown(), keywords)
+        if _COMPUTED.search(html):
+            raise self.error(1, "“computed.” numbers may stand only in a prediction's explanation")
+        position = 0
+        for slot in SLOT.finditer(html):
+            if prose := html[position : slot.start()].strip():
+                yield Part("prose", prose)
+            yield Part(slot["block"], slot["name"])  # type: ignore[arg-type]
+            position = slot.end()
+        if prose := html[position:].strip():
+            yield Part("prose", prose)
+
+    def _markdown(self) -> str:
+        """Return the source for the renderer: keywords out, interactive blocks as slots."""
+        lines: list[str] = []
+        for part in self.parts:
+            if isinstance(part, str):
+                lines.append(part)
+                continue
+            if part.name == "figure" and part.argument not in figures.FIGURES:
+                known = ", ".join(figures.FIGURES)
+                raise self.error(
+                    part.line, f"no figure is called {part.argument!r}; there are {known}"
+                )
+            if part.name == "lab" and not (LABS_DIR / part.argument / "lab.toml").is_file():
+                raise self.error(part.line, f"no lab is called {part.argument!r}")
+            lines.append("")
+            if part.name in ("check", "predict", "figure", "lab"):
+                lines += [f"/// slot | {part.name} {part.argument}", "///", ""]
+            elif part.name != "keyword":
+                bar = f" | {part.argument}" if part.argument else ""
+                lines += [f"/// {part.name}{bar}", *part.body, "///", ""]
+        return "\n".join(lines)
+
+
+def _keywords(sources: list[_Source]) -> dict[str, Keyword]:
+    """Collect a lesson's keywords: a term may be unfolded again on a later station."""
+    keywords: dict[str, Keyword] = {}
+    for source in sources:
+        for block in source.blocks("keyword"):
+            if block.argument in keywords:
+                raise source.error(block.line, f"the keyword “{block.argument}” is defined twice")
+            try:
+                keywords[block.argument] = keyword_of(block)
+            except SourceError as error:
+                raise source.error(error.line, str(error)) from error
+    return keywords
+
+
+def _refuse_twice(sources: list[_Source]) -> None:
+    seen: dict[tuple[str, str], str] = {}
+    for source in sources:
+        for block in source.blocks():
+            if block.name in ("check", "predict", "figure"):
+                name = (block.name, block.argument)
+                if name in seen:
+                    raise source.error(
+                        block.line, f"{block.name} “{block.argument}” stands in {seen[name]} too"
+                    )
+                seen[name] = f"{source.path.name}:{block.line}"

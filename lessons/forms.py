@@ -1,0 +1,101 @@
+"""What a learner types into a lesson."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from lessons.predictions import CONFIDENCES
+
+if TYPE_CHECKING:
+    from lessons.predictions import Question as Prediction
+    from lessons.questions import Question as Check
+
+_NUMBER = re.compile(r"(\d{1,3}([, \u202f]\d{3})+|\d+)(\.\d+)?")
+LINE = 300
+
+
+def number_of(text: str) -> float:
+    """Read a number with or without thousands marks. Raises ValidationError with what to write."""
+    if not _NUMBER.fullmatch(text):
+        raise forms.ValidationError(
+            "Write a number, such as 1200, 1,200 or 0.5, without a unit.", code="number"
+        )
+    return float(re.sub(r"[, \u202f]", "", text))
+
+
+class PredictionForm(forms.Form):
+    """Value, confidence, one line of why."""
+
+    value = forms.CharField(
+        max_length=20,
+        error_messages={
+            "required": "Write the number you expect.",
+            "max_length": "That is too long for a number.",
+        },
+    )
+    confidence = forms.TypedChoiceField(
+        coerce=int,
+        choices=[(c, f"{c}%") for c in CONFIDENCES],
+        error_messages={
+            "required": "Choose how sure you are.",
+            "invalid_choice": "Choose one of the five.",
+        },
+    )
+    why = forms.CharField(
+        max_length=LINE,
+        error_messages={
+            "required": "Write one line of why: you will compare it with what comes.",
+            "max_length": f"One line is enough: {LINE} characters at most.",
+        },
+    )
+
+    def __init__(self, question: Prediction, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.question = question
+
+    def clean_value(self) -> float:
+        value = number_of(self.cleaned_data["value"])
+        if value > self.question.highest:
+            raise forms.ValidationError(
+                f"Write at most {self.question.highest:,.0f} {self.question.unit}.", code="high"
+            )
+        return value
+
+
+class SeenForm(forms.Form):
+    """What did you see?"""
+
+    seen = forms.CharField(
+        max_length=LINE,
+        error_messages={
+            "required": "Write one line on what you saw; the explanation opens then.",
+            "max_length": f"One line is enough: {LINE} characters at most.",
+        },
+    )
+
+
+class CheckForm(forms.Form):
+    """One try at a check: ``answer`` holds keys of options, or one number."""
+
+    def __init__(self, question: Check, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.question = question
+        if question.kind == "number":
+            self.fields["answer"] = forms.CharField(
+                max_length=20, error_messages={"required": "Write a number first."}
+            )
+            return
+        choices = [(option.key, option.text) for option in question.options]
+        wanted = "Choose an answer first." if question.kind == "one" else "Choose at least one."
+        words = {"required": wanted, "invalid_choice": "Choose among these answers."}
+        kind = forms.ChoiceField if question.kind == "one" else forms.MultipleChoiceField
+        self.fields["answer"] = kind(choices=choices, error_messages=words)
+
+    def clean_answer(self) -> list[str]:
+        answer = self.cleaned_data["answer"]
+        if self.question.kind == "number":
+            return [f"{number_of(answer):.15g}"]
+        return [answer] if isinstance(answer, str) else list(answer)

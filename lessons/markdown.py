@@ -1,0 +1,284 @@
+"""Markdown and blocks to HTML with the classes of app.css.
+
+Python-Markdown renders; the furniture of a lesson is pymdown-extensions' generic blocks. What a
+person answers (checks, predictions) and what is computed (figures) is not rendered here: it leaves
+a *slot*, which the page fills for the one who reads it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import markdown
+from markdown.extensions import Extension
+from markdown.inlinepatterns import InlineProcessor
+from markdown.treeprocessors import Treeprocessor
+from pymdownx.blocks import BlocksExtension
+from pymdownx.blocks.block import Block as MarkdownBlock
+
+from lessons.outline import KEYWORD_MARK, Keyword
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LAYERS = ("boundary", "overload", "memory", "compatibility", "lifetime")
+SLOT = re.compile(
+    r'<div class="slot" data-block="(?P<block>[a-z]+)" data-name="(?P<name>[^"]+)"></div>'
+)
+_LAYER_MARK = rf":({'|'.join(LAYERS)}):"
+_NOTE_LAYOUT = {"note": "i-warn"}
+
+
+def _icon(parent: ET.Element, symbol: str) -> ET.Element:
+    svg = ET.SubElement(parent, "svg", {"class": "i", "aria-hidden": "true"})
+    ET.SubElement(svg, "use", {"href": f"#{symbol}"})
+    return svg
+
+
+# -------------------------------------------------------------------------------------- inline marks
+
+
+class _KeywordProcessor(InlineProcessor):
+    """``[[shown|Term]]``: the term unfolds under its own line."""
+
+    def __init__(self, md: markdown.Markdown, keywords: Mapping[str, Keyword]) -> None:
+        super().__init__(KEYWORD_MARK.pattern, md)
+        self.keywords = keywords
+
+    def handleMatch(  # type: ignore[override]  # noqa: N802  # Python-Markdown's name
+        self, m: re.Match[str], data: str
+    ) -> tuple[ET.Element, int, int]:
+        del data
+        keyword = self.keywords[m["term"] or m["shown"]]
+        details = ET.Element("details", {"class": "kw"})
+        if keyword.is_open:
+            details.set("open", "open")
+        ET.SubElement(details, "summary").text = m["shown"]
+        body = ET.SubElement(details, "div", {"class": "kw-body"})
+        body.text = keyword.meaning
+        if keyword.unit:
+            body.text += f" Unit: {keyword.unit}."
+        if keyword.metric:
+            ET.SubElement(body, "code").text = markdown.util.AtomicString(keyword.metric)
+        return details, m.start(0), m.end(0)
+
+
+class _LayerProcessor(InlineProcessor):
+    """``:memory:``: the layer's glyph and word."""
+
+    def handleMatch(  # type: ignore[override]  # noqa: N802
+        self, m: re.Match[str], data: str
+    ) -> tuple[ET.Element, int, int]:
+        del data
+        span = ET.Element("span", {"class": f"layer {m[1]}"})
+        _icon(span, f"i-{m[1]}").tail = m[1]
+        return span, m.start(0), m.end(0)
+
+
+# --------------------------------------------------------------------------------------- tree repairs
+
+
+class _Furniture(Treeprocessor):
+    """After the inline pass: ``div.p`` around keywords, row headings, right-aligned numbers."""
+
+    def run(self, root: ET.Element) -> None:
+        for paragraph in root.iter("p"):
+            if paragraph.find(".//details") is not None:
+                paragraph.tag = "div"
+                paragraph.set("class", "p")
+        for table in root.iter("table"):
+            self._table(table)
+        for figure in root.iter("figure"):
+            if "decode" in figure.get("class", ""):
+                for row in figure.iter("tr"):
+                    self._plainly(row)
+                self._result(figure)
+
+    @staticmethod
+    def _table(table: ET.Element) -> None:
+        for row in table.iter("tr"):
+            for place, cell in enumerate(row):
+                if cell.get("align") == "right":
+                    cell.set("class", "n")
+                cell.attrib.pop("align", None)
+                if cell.tag == "th":
+                    cell.set("scope", "col")
+                elif place == 0:
+                    cell.tag = "th"
+                    cell.set("scope", "row")
+
+    @staticmethod
+    def _plainly(row: ET.Element) -> None:
+        """Put what follows the term of a formula's row into a span of its own."""
+        head = row[0]
+        if head.get("scope") != "row" or not len(head) or head[0].tag != "code":
+            return
+        span = ET.Element("span")
+        span.text = (head[0].tail or "").strip()
+        head[0].tail = " "
+        for rest in list(head)[1:]:
+            head.remove(rest)
+            span.append(rest)
+        head.append(span)
+
+    @staticmethod
+    def _result(figure: ET.Element) -> None:
+        """Move a formula's last row, the result, into the table's foot."""
+        table, body = figure.find(".//table"), figure.find(".//tbody")
+        if table is not None and body is not None and len(body) > 1:
+            last = body[-1]
+            body.remove(last)
+            ET.SubElement(table, "tfoot").append(last)
+
+
+# --------------------------------------------------------------------------------------------- blocks
+
+
+class _Slot(MarkdownBlock):
+    NAME = "slot"
+    ARGUMENT = True
+
+    def on_create(self, parent: ET.Element) -> ET.Element:
+        name, _, value = self.argument.partition(" ")
+        return ET.SubElement(
+            parent, "div", {"class": "slot", "data-block": name, "data-name": value}
+        )
+
+
+class _InShort(MarkdownBlock):
+    NAME = "in-short"
+
+    def on_create(self, parent: ET.Element) -> ET.Element:
+        return ET.SubElement(parent, "div", {"class": "tldr"})
+
+    def on_end(self, block: ET.Element) -> None:
+        if len(block):
+            text = block[0].text or ""
+            block[0].text = ""
+            label = ET.Element("b")
+            label.text = "In short"
+            label.tail = text
+            block[0].insert(0, label)
+
+
+class _Takeaway(MarkdownBlock):
+    NAME = "takeaway"
+
+    def on_create(self, parent: ET.Element) -> ET.Element:
+        return ET.SubElement(parent, "section", {"class": "takeaway", "aria-label": "Takeaway"})
+
+
+class _Titled(MarkdownBlock):
+    """A box with a small heading that names it."""
+
+    ARGUMENT = True
+    TAG = "aside"
+    SYMBOL = ""
+
+    def on_create(self, parent: ET.Element) -> ET.Element:
+        box = ET.SubElement(parent, self.TAG, {"class": self.NAME, "aria-label": self.argument})
+        head = ET.SubElement(box, "p", {"class": "meta"})
+        if self.SYMBOL:
+            _icon(head, self.SYMBOL).tail = self.argument
+        else:
+            head.text = self.argument
+        return box
+
+
+class _Note(_Titled):
+    NAME = "note"
+    SYMBOL = "i-warn"
+
+
+class _Analogy(_Titled):
+    NAME = "analogy"
+    TAG = "figure"
+
+
+class _Side(MarkdownBlock):
+    NAME = "side"
+    ARGUMENT = True
+
+    def on_create(self, parent: ET.Element) -> ET.Element:
+        side = ET.SubElement(parent, "aside", {"class": "side meta", "aria-label": self.argument})
+        ET.SubElement(side, "b").text = self.argument
+        return side
+
+
+class _Formula(MarkdownBlock):
+    NAME = "formula"
+    ARGUMENT = True
+
+    def on_create(self, parent: ET.Element) -> ET.Element:
+        figure = ET.SubElement(parent, "figure", {"class": "decode"})
+        caption = ET.SubElement(figure, "figcaption")
+        ET.SubElement(caption, "code").text = markdown.util.AtomicString(self.argument)
+        return figure
+
+
+class _Table(MarkdownBlock):
+    NAME = "table"
+    ARGUMENT = True
+
+    def on_create(self, parent: ET.Element) -> ET.Element:
+        figure = ET.SubElement(parent, "figure", {"class": "tabled"})
+        ET.SubElement(figure, "figcaption", {"class": "plot-head"}).text = self.argument
+        self.scroll = ET.SubElement(
+            figure,
+            "div",
+            {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": self.argument},
+        )
+        return figure
+
+    def on_add(self, block: ET.Element) -> ET.Element:
+        del block
+        return self.scroll
+
+
+class _Blocks(BlocksExtension):
+    def extendMarkdownBlocks(  # noqa: N802  # pymdown's name
+        self, md: markdown.Markdown, block_mgr: Any
+    ) -> None:
+        del md
+        for block in (_Slot, _InShort, _Takeaway, _Note, _Analogy, _Side, _Formula, _Table):
+            block_mgr.register(block, self.getConfigs())
+
+
+class _Marks(Extension):
+    def __init__(self, keywords: Mapping[str, Keyword]) -> None:
+        super().__init__()
+        self.keywords = keywords
+
+    def extendMarkdown(self, md: markdown.Markdown) -> None:  # noqa: N802
+        # The outline has refused HTML already; this makes sure that none is passed through.
+        md.preprocessors.deregister("html_block")
+        md.inlinePatterns.deregister("html")
+        md.inlinePatterns.register(_KeywordProcessor(md, self.keywords), "keyword", 175)
+        md.inlinePatterns.register(_LayerProcessor(_LAYER_MARK, md), "layer", 174)
+        md.treeprocessors.register(_Furniture(md), "furniture", 5)
+
+
+def _converter(keywords: Mapping[str, Keyword]) -> markdown.Markdown:
+    return markdown.Markdown(
+        extensions=["tables", "fenced_code", "sane_lists", _Blocks(), _Marks(keywords)],
+        extension_configs={"tables": {"use_align_attribute": True}},
+        output_format="html",
+    )
+
+
+def page_html(source: str, keywords: Mapping[str, Keyword]) -> str:
+    """Render a station's text; interactive blocks are ``/// slot | block name`` and become slots."""
+    return _converter(keywords).convert(source)
+
+
+def text_html(source: str) -> str:
+    """Render a short text with paragraphs: the question of a check, the body of a prediction."""
+    return _converter({}).convert(source)
+
+
+def inline_html(source: str) -> str:
+    """Render one line: an option, a feedback."""
+    html = _converter({}).convert(source.strip())
+    return html.removeprefix("<p>").removesuffix("</p>") if html.count("<p>") == 1 else html

@@ -1,0 +1,157 @@
+"""What people did in the lessons, and what was computed for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from django.conf import settings
+from django.db import models
+
+from lessons.simulations import Progress
+
+if TYPE_CHECKING:
+    from django.contrib.auth.base_user import AbstractBaseUser
+    from django.contrib.auth.models import AnonymousUser
+
+
+class OwnedQuerySet(models.QuerySet[Any]):
+    """Rows that belong to a learner."""
+
+    def visible_to(self, user: AbstractBaseUser | AnonymousUser) -> Self:
+        """Keep one's own rows; a visitor owns none."""
+        return self.filter(learner=user.pk)
+
+
+class StationRead(models.Model):
+    """A learner has read a station."""
+
+    learner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="stations_read"
+    )
+    lesson = models.SlugField(max_length=80)
+    station = models.SlugField(max_length=80)
+    read_at = models.DateTimeField(auto_now_add=True)
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=["learner", "lesson", "station"], name="station_read_is_one_a_learner"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.learner_id} read {self.lesson}/{self.station}"
+
+
+class CheckTry(models.Model):
+    """One answer to a check-yourself question. Rows are only ever added."""
+
+    learner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="check_tries"
+    )
+    lesson = models.SlugField(max_length=80)
+    check_key = models.SlugField(max_length=80)
+    number = models.PositiveSmallIntegerField()
+    """Which try it was, from 1."""
+    answer = models.JSONField()
+    """Keys of the chosen options, or one number as it was typed: a list of texts."""
+    right = models.BooleanField()
+    tried_at = models.DateTimeField(auto_now_add=True)
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("number",)
+        constraints = (
+            models.UniqueConstraint(
+                fields=["learner", "lesson", "check_key", "number"],
+                name="check_try_is_one_a_number",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"try {self.number} of {self.learner_id} at {self.lesson}/{self.check_key}"
+
+
+class ComputedAnswerQuerySet(models.QuerySet["ComputedAnswer"]):
+    def move(self, source: str, target: str, **fields: Any) -> bool:
+        """Move the one selected row from ``source`` to ``target``; False if it has left ``source``."""
+        return self.filter(status=source).update(status=target, **fields) == 1
+
+
+class ComputedAnswer(models.Model):
+    """An answer of labs.simulator or of arithmetic, kept under a hash of its question and code.
+
+    The row is the truth; a broker's message only says that there is something to do.
+    """
+
+    class Status(models.TextChoices):
+        QUEUED = "queued", "Queued"
+        RUNNING = "running", "Running"
+        DONE = "done", "Done"
+        FAILED = "failed", "Failed"
+
+    key = models.CharField(max_length=64, unique=True)
+    name = models.CharField(max_length=100)
+    """Such as prediction:cap-28 or figure:two-regimes."""
+    code_version = models.CharField(max_length=16)
+    status = models.CharField(max_length=8, choices=Status, default=Status.QUEUED)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    done_s = models.PositiveIntegerField(default=0)
+    total_s = models.PositiveIntegerField(default=0)
+    result = models.JSONField(null=True, blank=True)
+    error = models.CharField(max_length=300, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    published_at = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ComputedAnswerQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.code_version}), {self.status}"
+
+    @property
+    def is_done(self) -> bool:
+        return self.status == self.Status.DONE
+
+    @property
+    def is_failed(self) -> bool:
+        return self.status == self.Status.FAILED
+
+    @property
+    def progress(self) -> Progress:
+        return Progress(self.done_s, self.total_s)
+
+
+class PredictionCommit(models.Model):
+    """A guess, stored before anything is revealed. What was seen is added once, later."""
+
+    learner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="prediction_commits"
+    )
+    lesson = models.SlugField(max_length=80)
+    prediction = models.SlugField(max_length=80)
+    value = models.FloatField()
+    confidence = models.PositiveSmallIntegerField()
+    """Per cent."""
+    why = models.CharField(max_length=300)
+    answer = models.ForeignKey(ComputedAnswer, on_delete=models.PROTECT, related_name="commits")
+    committed_at = models.DateTimeField(auto_now_add=True)
+    seen = models.CharField(max_length=300, blank=True)
+    seen_at = models.DateTimeField(null=True, blank=True)
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=["learner", "lesson", "prediction"],
+                name="prediction_commit_is_one_a_learner",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.learner_id} says {self.value} for {self.lesson}/{self.prediction}"

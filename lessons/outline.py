@@ -1,0 +1,189 @@
+"""A station's source, line by line: its blocks, its keywords, and every mistake with its line.
+
+Pure, and knows no HTML: :mod:`lessons.markdown` renders what this module has found sound.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lessons.quantities import SHOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class SourceError(ValueError):
+    """A station that cannot be shown: ``line`` counts from 1 within its file."""
+
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True)
+class _Spec:
+    argument: str = ""
+    """What stands after the bar; empty if nothing does."""
+    options: frozenset[str] = frozenset()
+    bare: bool = False
+    """Holds no text of its own."""
+
+
+SPECS: Mapping[str, _Spec] = {
+    "in-short": _Spec(),
+    "takeaway": _Spec(),
+    "analogy": _Spec("a title"),
+    "note": _Spec("a title"),
+    "side": _Spec("a title"),
+    "formula": _Spec("the formula"),
+    "table": _Spec("a caption"),
+    "keyword": _Spec("the term", frozenset({"unit", "metric", "open"})),
+    "check": _Spec("an id", frozenset({"kind", "answer", "within", "unit"})),
+    "predict": _Spec("an id", frozenset({"ask"})),
+    "figure": _Spec("an id", bare=True),
+    "lab": _Spec("a slug"),
+}
+ONCE = ("in-short", "takeaway", "analogy")
+"""Every station has exactly one of each."""
+
+
+@dataclass
+class Block:
+    """One ``/// name | argument`` … ``///``."""
+
+    name: str
+    argument: str
+    line: int
+    options: dict[str, str] = field(default_factory=dict)
+    body: list[str] = field(default_factory=list)
+    body_line: int = 0
+    """Line of the first line of the body."""
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.body).strip("\n")
+
+
+@dataclass(frozen=True)
+class Keyword:
+    """A term that unfolds in place."""
+
+    term: str
+    meaning: str
+    unit: str
+    metric: str
+    is_open: bool
+
+
+_HEADER = re.compile(r"/// ?(?P<name>[a-z-]+)(?: \| (?P<argument>.+))?")
+_OPTION = re.compile(r" {4}(?P<name>[a-z]+): (?P<value>.+)")
+_VALUE = re.compile(r"\{\{ ?(?P<name>[a-z0-9_.]+) ?\}\}")
+_CODE = re.compile(r"`[^`]*`")
+_HTML = re.compile(r"<[A-Za-z/!?]")
+_LINK = re.compile(r"\]\((?P<target>[^)]*)\)")
+_SOUND_TARGET = re.compile(r"(https://|/|#)\S+")
+KEYWORD_MARK = re.compile(r"\[\[(?P<shown>[^\]|]+)(?:\|(?P<term>[^\]]+))?\]\]")
+
+
+def blocks_of(lines: list[str], first_line: int = 1) -> list[Block | str]:
+    """Split a source into its blocks and the lines between them.
+
+    Raises SourceError for an unknown block, one that never closes, HTML, an unknown ``{{ number }}``
+    or a link that is neither https nor on this site.
+    """
+    parts: list[Block | str] = []
+    block: Block | None = None
+    fenced = False
+    for number, raw in enumerate(lines, first_line):
+        if raw.startswith("```"):
+            fenced = not fenced
+        line = raw if raw.startswith("/// ") else _sound(raw, number, fenced=fenced)
+        if fenced or not line.startswith("///"):
+            _add(parts, block, line, number)
+        elif line.rstrip() == "///":
+            if block is None:
+                raise SourceError(number, "“///” closes a block, and none is open")
+            block = None
+        else:
+            if block is not None:
+                raise SourceError(number, f"the block of line {block.line} is still open")
+            block = _opened(line, number)
+            parts.append(block)
+    if block is not None:
+        raise SourceError(
+            block.line, f"the block “{block.name}” is never closed: end it with “///”"
+        )
+    return parts
+
+
+def _add(parts: list[Block | str], block: Block | None, line: str, number: int) -> None:
+    if block is None:
+        parts.append(line)
+        return
+    option = None if block.body else _OPTION.fullmatch(line)
+    if option is None:
+        if not block.body:
+            if not line.strip():
+                return
+            if SPECS[block.name].bare:
+                raise SourceError(number, f"a {block.name} holds no text")
+            block.body_line = number
+        block.body.append(line)
+    elif option["name"] not in SPECS[block.name].options:
+        raise SourceError(number, f"a {block.name} has no option {option['name']!r}")
+    else:
+        block.options[option["name"]] = option["value"].strip()
+
+
+def _opened(line: str, number: int) -> Block:
+    match = _HEADER.fullmatch(line.rstrip())
+    name = match["name"] if match else line[3:].strip()
+    if match is None or name not in SPECS:
+        raise SourceError(number, f"no block is called {name!r}; there are {', '.join(SPECS)}")
+    argument = _sound(match["argument"] or "", number, fenced=False).strip()
+    if bool(argument) != bool(SPECS[name].argument):
+        wanted = SPECS[name].argument
+        raise SourceError(
+            number, f"write “/// {name} | {wanted}”" if wanted else f"write “/// {name}” alone"
+        )
+    return Block(name, argument, number)
+
+
+def _sound(line: str, number: int, *, fenced: bool) -> str:
+    """Return the line with its numbers filled in."""
+    if not fenced:
+        prose = _CODE.sub("", line)
+        if _HTML.search(prose):
+            raise SourceError(
+                number, "HTML is not allowed here: write Markdown, or `<` in backticks"
+            )
+        for link in _LINK.finditer(prose):
+            if not _SOUND_TARGET.fullmatch(link["target"]):
+                raise SourceError(number, f"link to {link['target']!r}: write https://…, /… or #…")
+
+    def fill(match: re.Match[str]) -> str:
+        name = match["name"]
+        if name.startswith("computed."):
+            return f"⟦{name.removeprefix('computed.')}⟧"
+        if name not in SHOWN:
+            raise SourceError(number, f"no number is called {name!r} in lessons.quantities")
+        return SHOWN[name]
+
+    return _VALUE.sub(fill, line)
+
+
+def keyword_of(block: Block) -> Keyword:
+    """Read a keyword block. Raises SourceError."""
+    meaning = " ".join(line.strip() for line in block.body if line.strip())
+    if not meaning:
+        raise SourceError(block.line, f"the keyword “{block.argument}” has no meaning")
+    return Keyword(
+        term=block.argument,
+        meaning=meaning,
+        unit=block.options.get("unit", ""),
+        metric=block.options.get("metric", ""),
+        is_open=block.options.get("open") == "true",
+    )

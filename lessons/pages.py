@@ -1,0 +1,373 @@
+"""Content and one's own rows to what a template shows. What is not revealed is left out here."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from labs import catalogue
+from lessons import figures, predictions
+from lessons.checks_marking import TRIES, is_resolved, mark
+from lessons.forms import CheckForm, PredictionForm, SeenForm
+from lessons.markdown import inline_html, text_html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from django.forms import Form
+
+    from lessons.content import Lesson, Part, PredictionText, Station
+    from lessons.models import CheckTry, ComputedAnswer, PredictionCommit
+    from lessons.progress import Progress
+    from lessons.questions import Question
+
+_FACT = re.compile(r"⟦(?P<name>[a-z0-9_]+)⟧")
+_ORDINALS = ("first", "second")
+
+_inline = cache(inline_html)
+_text = cache(text_html)
+
+
+# --------------------------------------------------------------------------------------------- checks
+
+
+@dataclass(frozen=True)
+class OptionRow:
+    """One option of a check, as it stands now."""
+
+    key: str
+    html: str
+    chosen: bool
+    """It stands ticked in the form."""
+    note: str
+    """Such as "your first answer"."""
+    verdict: str
+    """right, wrong or empty; never right before the check is resolved."""
+
+
+@dataclass(frozen=True)
+class TryRow:
+    """One try: what was answered, and what was said to it."""
+
+    label: str
+    answer: str
+    right: bool
+    feedback: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CheckCard:
+    """A check for one reader."""
+
+    lesson: Lesson
+    key: str
+    kind: str
+    question: str
+    options: tuple[OptionRow, ...]
+    unit: str
+    tries: tuple[TryRow, ...]
+    form: Form
+    resolved: bool
+    solved: bool
+    answer: str
+    """A number's right answer; empty until resolved."""
+    explanation: str
+    """Empty until resolved."""
+    tries_left: int
+    fresh: bool
+    """It was answered just now: the feedback takes the focus."""
+
+
+def check_card(
+    lesson: Lesson,
+    question: Question,
+    tries: Sequence[CheckTry],
+    *,
+    form: Form | None = None,
+    fresh: bool = False,
+) -> CheckCard:
+    """Return a check as its reader may see it."""
+    resolved = is_resolved([row.right for row in tries])
+    solved = any(row.right for row in tries)
+    chosen: set[str] = set()
+    if form is not None and form.is_bound:
+        chosen = set(form.data.getlist("answer"))  # type: ignore[attr-defined]
+    number = question.kind == "number"
+    return CheckCard(
+        lesson=lesson,
+        key=question.key,
+        kind=question.kind,
+        question=_text(question.text),
+        options=tuple(
+            OptionRow(
+                key=option.key,
+                html=_inline(option.text),
+                chosen=option.key in chosen,
+                note=_note(option.key, tries),
+                verdict=_verdict(question, option.key, tries, resolved=resolved),
+            )
+            for option in question.options
+        ),
+        unit=question.unit,
+        tries=tuple(_try_row(question, row) for row in tries),
+        form=form or CheckForm(question),
+        resolved=resolved,
+        solved=solved,
+        answer=_number(question.answer) if number and resolved else "",
+        explanation=_inline(question.explanation) if resolved else "",
+        tries_left=TRIES - len(tries),
+        fresh=fresh,
+    )
+
+
+def _note(key: str, tries: Sequence[CheckTry]) -> str:
+    places = [_ORDINALS[row.number - 1] for row in tries if key in row.answer]
+    return f"your {' and '.join(places)} answer" if places else ""
+
+
+def _verdict(question: Question, key: str, tries: Sequence[CheckTry], *, resolved: bool) -> str:
+    if resolved and key in question.right_keys:
+        return "right"
+    chosen = any(key in row.answer for row in tries)
+    # Of several options, saying which chosen one is wrong would tell the rest.
+    told = resolved or question.kind == "one"
+    return "wrong" if chosen and told else ""
+
+
+def _try_row(question: Question, row: CheckTry) -> TryRow:
+    try:
+        feedback = mark(question, row.answer).feedback
+    except ValueError:
+        feedback = ("The question has changed since you answered it.",)
+    answer = ""
+    if question.kind == "number":
+        answer = f"{_number(float(row.answer[0]))} {question.unit}".strip()
+    label = f"Your {_ORDINALS[min(row.number, TRIES) - 1]} answer"
+    return TryRow(label, answer, row.right, tuple(_inline(line) for line in feedback))
+
+
+def _number(value: float) -> str:
+    if value == int(value):
+        return f"{int(value):,}"
+    return f"{value:,.4g}"
+
+
+# ---------------------------------------------------------------------------------------- predictions
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """One of the five keys."""
+
+    value: int
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class PredictionCard:
+    """A prediction for one reader: open, waiting, failed, revealed or explained."""
+
+    lesson: Lesson
+    key: str
+    state: str
+    ask: str
+    setting: str
+    unit: str
+    form: Form
+    seen_form: Form
+    confidences: tuple[Confidence, ...]
+    is_long: bool
+    commit: PredictionCommit | None = None
+    said: str = ""
+    progress: Any = None
+    result: dict[str, Any] = field(default_factory=dict)
+    """Empty until revealed."""
+    distance: predictions.Distance | None = None
+    explanation: str = ""
+    """Empty until the reader has said what they saw."""
+    fresh: bool = False
+
+
+def prediction_card(
+    lesson: Lesson,
+    text: PredictionText,
+    commit: PredictionCommit | None,
+    *,
+    form: Form | None = None,
+    seen_form: Form | None = None,
+    fresh: bool = False,
+) -> PredictionCard:
+    """Return a prediction as its reader may see it."""
+    question = predictions.QUESTIONS[text.key]
+    form = form or PredictionForm(question)
+    picked = str(form.data.get("confidence", "")) if form.is_bound else ""
+    card = PredictionCard(
+        lesson=lesson,
+        key=text.key,
+        state="open",
+        ask=_inline(text.ask),
+        setting=_text(text.setting),
+        unit=question.unit,
+        form=form,
+        seen_form=seen_form or SeenForm(),
+        confidences=tuple(Confidence(c, str(c) == picked) for c in predictions.CONFIDENCES),
+        is_long=question.is_long,
+        commit=commit,
+        fresh=fresh,
+    )
+    if commit is None:
+        return card
+    answer = commit.answer
+    shown = {**card.__dict__, "said": _number(commit.value), "progress": answer.progress}
+    if not answer.is_done:
+        return PredictionCard(**{**shown, "state": "failed" if answer.is_failed else "waiting"})
+    result = dict(answer.result)
+    result["plots"] = _plots(f"prediction-{text.key}", result)
+    shown |= {
+        "state": "revealed",
+        "result": result,
+        "distance": predictions.distance(commit.value, result["answer"]),
+    }
+    if commit.seen_at is not None:
+        shown |= {
+            "state": "explained",
+            "explanation": _filled(_text(text.explanation), result["facts"]),
+        }
+    return PredictionCard(**shown)
+
+
+def _filled(source: str, facts: dict[str, str]) -> str:
+    return _FACT.sub(lambda match: html.escape(facts.get(match["name"], "…")), source)
+
+
+def _plots(prefix: str, result: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{**plot, "id": f"{prefix}-{i}"} for i, plot in enumerate(result.get("plots") or ())]
+
+
+# -------------------------------------------------------------------------------------- figures, labs
+
+
+@dataclass(frozen=True)
+class FigureCard:
+    """A figure of a station."""
+
+    key: str
+    title: str
+    ledgers: tuple[figures.Ledger, ...] = ()
+    result: dict[str, Any] = field(default_factory=dict)
+
+
+def figure_card(key: str, answered: Callable[[str], ComputedAnswer]) -> FigureCard:
+    """Return a figure; ``answered`` gives a computed answer by name."""
+    figure = figures.FIGURES[key]
+    if figure.compute is None:
+        return FigureCard(key, figure.title, ledgers=figures.four_ledgers())
+    answer = answered(f"figure:{key}")
+    result = dict(answer.result or {})
+    result["plots"] = _plots(f"figure-{key}", result)
+    return FigureCard(key, figure.title, result=result)
+
+
+# ------------------------------------------------------------------------------------------- stations
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A part of a station: prose, or a card."""
+
+    kind: str
+    html: str = ""
+    card: Any = None
+
+
+def slots(
+    lesson: Lesson,
+    station: Station,
+    progress: Progress,
+    answered: Callable[[str], ComputedAnswer],
+    *,
+    replaced: dict[str, Any] | None = None,
+) -> list[Slot]:
+    """Return a station's parts for one reader. ``replaced`` holds cards that a bound form stands in."""
+    replaced = replaced or {}
+
+    def slot(part: Part) -> Slot:
+        if part.kind == "prose":
+            return Slot("prose", html=part.value)
+        if part.value in replaced:
+            return Slot(part.kind, card=replaced[part.value])
+        if part.kind == "check":
+            question = station.checks[part.value]
+            tries = progress.tries.get(part.value, [])
+            return Slot("check", card=check_card(lesson, question, tries))
+        if part.kind == "predict":
+            text = station.predictions[part.value]
+            return Slot(
+                "predict", card=prediction_card(lesson, text, progress.commits.get(part.value))
+            )
+        if part.kind == "figure":
+            return Slot("figure", card=figure_card(part.value, answered))
+        return Slot("lab", card=catalogue.labs().get(part.value))
+
+    return [slot(part) for part in station.parts]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One mark of the ruler."""
+
+    station: Station
+    state: str
+    is_now: bool
+
+    @property
+    def words(self) -> str:
+        return {"done": "Read", "tried": "Begun", "ahead": "Not read"}[self.state]
+
+
+def ruler(lesson: Lesson, progress: Progress, now: Station | None = None) -> list[Mark]:
+    """Return the marks of a lesson's ruler."""
+    return [Mark(s, progress.state_of(s), s is now) for s in lesson.stations]
+
+
+@dataclass(frozen=True)
+class Committed:
+    """One row of a reader's predictions on the lesson's front page."""
+
+    station: Station
+    key: str
+    ask: str
+    said: str
+    unit: str
+    confidence: int
+    computed: str
+    """Empty while it is not computed."""
+    distance: predictions.Distance | None
+
+
+def committed(lesson: Lesson, progress: Progress) -> list[Committed]:
+    """Return what the reader has predicted, in the order of the lesson."""
+    rows = []
+    for station in lesson.stations:
+        for key, text in station.predictions.items():
+            commit = progress.commits.get(key)
+            if commit is None:
+                continue
+            result = commit.answer.result if commit.answer.is_done else None
+            rows.append(
+                Committed(
+                    station, key, _inline(text.ask), _number(commit.value),
+                    predictions.QUESTIONS[key].unit, commit.confidence,
+                    result["shown"] if result else "",
+                    predictions.distance(commit.value, result["answer"]) if result else None,
+                )
+            )  # fmt: skip
+    return rows
+
+
+def takeaway_html(station: Station) -> str:
+    """Return a station's takeaway in one line."""
+    return _inline(station.takeaway)

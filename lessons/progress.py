@@ -1,0 +1,127 @@
+"""What a learner has read, tried and committed. (workflow)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from lessons import computing
+from lessons.checks_marking import is_resolved, mark
+from lessons.models import CheckTry, PredictionCommit, StationRead
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from django.contrib.auth.models import AnonymousUser
+
+    from courseware.models import User
+    from lessons.content import Lesson, Station
+    from lessons.questions import Question
+
+
+class AlreadyResolvedError(Exception):
+    """The check explains itself already and takes no more tries."""
+
+
+@dataclass
+class Progress:
+    """One learner's way through one lesson."""
+
+    read: set[str] = field(default_factory=set)
+    tries: dict[str, list[CheckTry]] = field(default_factory=dict)
+    commits: dict[str, PredictionCommit] = field(default_factory=dict)
+
+    def state_of(self, station: Station) -> str:
+        """Return done (read, its checks tried), tried (begun) or ahead."""
+        tried = [key in self.tries for key in station.checks]
+        if station.slug in self.read and all(tried):
+            return "done"
+        begun = station.slug in self.read or any(tried)
+        return "tried" if begun or any(k in self.commits for k in station.predictions) else "ahead"
+
+    def counts(self, lesson: Lesson) -> bool:
+        """Tell whether the lesson counts: every station read, every check tried."""
+        return all(self.state_of(station) == "done" for station in lesson.stations)
+
+    def stations_read(self, lesson: Lesson) -> int:
+        return sum(station.slug in self.read for station in lesson.stations)
+
+    def checks_tried(self, lesson: Lesson) -> int:
+        return sum(key in self.tries for station in lesson.stations for key in station.checks)
+
+
+def progress_of(user: User | AnonymousUser, lesson: Lesson) -> Progress:
+    """Return a person's progress; a visitor's is empty."""
+    if not user.is_authenticated:
+        return Progress()
+    mine = {"lesson": lesson.slug}
+    progress = Progress(
+        read=set(
+            StationRead.objects.visible_to(user).filter(**mine).values_list("station", flat=True)
+        ),
+        commits={
+            commit.prediction: commit
+            for commit in PredictionCommit.objects.visible_to(user)
+            .filter(**mine)
+            .select_related("answer")
+        },
+    )
+    for row in CheckTry.objects.visible_to(user).filter(**mine).order_by("number"):
+        progress.tries.setdefault(row.check_key, []).append(row)
+    return progress
+
+
+def mark_read(learner: User, lesson: Lesson, station: Station) -> None:
+    """Note that a station was read; again changes nothing."""
+    StationRead.objects.get_or_create(learner=learner, lesson=lesson.slug, station=station.slug)
+
+
+def answer_check(
+    learner: User, lesson: Lesson, question: Question, chosen: Sequence[str]
+) -> CheckTry:
+    """Mark one try and keep it.
+
+    Raises ValueError for an answer that the question does not offer, and AlreadyResolvedError
+    if it takes no more. Of two tries sent at once, one is kept and the other refused.
+    """
+    verdict = mark(question, chosen)
+    mine = CheckTry.objects.filter(learner=learner, lesson=lesson.slug, check_key=question.key)
+    try:
+        with transaction.atomic():
+            earlier = list(mine.values_list("right", flat=True))
+            if is_resolved(earlier):
+                raise AlreadyResolvedError
+            return CheckTry.objects.create(
+                learner=learner,
+                lesson=lesson.slug,
+                check_key=question.key,
+                number=len(earlier) + 1,
+                answer=list(chosen),
+                right=verdict.right,
+            )
+    except IntegrityError as error:
+        raise AlreadyResolvedError from error
+
+
+def commit_prediction(
+    learner: User, lesson: Lesson, key: str, *, value: float, confidence: int, why: str
+) -> PredictionCommit:
+    """Store a guess, before anything is computed or shown. The first one stands."""
+    with transaction.atomic():
+        answer = computing.ask(f"prediction:{key}")
+        commit, _ = PredictionCommit.objects.get_or_create(
+            learner=learner,
+            lesson=lesson.slug,
+            prediction=key,
+            defaults={"value": value, "confidence": confidence, "why": why, "answer": answer},
+        )
+    return commit
+
+
+def note_seen(commit: PredictionCommit, seen: str) -> bool:
+    """Store what the learner saw, once; only then is the explanation shown."""
+    rows = PredictionCommit.objects.filter(pk=commit.pk, seen_at=None)
+    return rows.update(seen=seen, seen_at=timezone.now()) == 1

@@ -1,0 +1,301 @@
+"""The pages of the lessons: fetch, validate, call one function, choose page or fragment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST, require_safe
+
+from courseware.people import learner_required, signed_in
+from lessons import computing, content, pages, predictions, progress, tasks
+from lessons.forms import CheckForm, PredictionForm, SeenForm
+
+if TYPE_CHECKING:
+    from django.http import HttpResponseBase
+
+    from lessons.content import Lesson, PredictionText, Station
+    from lessons.models import ComputedAnswer, PredictionCommit
+    from lessons.questions import Question
+
+# -------------------------------------------------------------------------------------------- reading
+
+
+@require_safe
+def index(request: HttpRequest) -> HttpResponseBase:
+    """Show the course: units, lessons, and how far one has come."""
+    units = [
+        (unit, [(found, progress.progress_of(request.user, found)) for found in unit.lessons])
+        for unit in content.course()
+    ]
+    shown = [
+        (
+            unit,
+            [
+                {
+                    "lesson": found,
+                    "marks": pages.ruler(found, mine),
+                    "read": mine.stations_read(found),
+                    "counts": mine.counts(found),
+                }
+                for found, mine in rows
+            ],
+        )
+        for unit, rows in units
+    ]
+    return render(request, "lessons/index.html", {"units": shown})
+
+
+@require_safe
+def lesson(request: HttpRequest, lesson: str) -> HttpResponseBase:
+    """Show a lesson's front page."""
+    found = _lesson_or_404(lesson)
+    mine = progress.progress_of(request.user, found)
+    marks = pages.ruler(found, mine)
+    ahead = [mark for mark in marks if mark.state != "done"]
+    context = {
+        "lesson": found,
+        "marks": [(mark, pages.takeaway_html(mark.station)) for mark in marks],
+        "next_mark": ahead[0] if ahead else marks[0],
+        "begun": any(mark.state != "ahead" for mark in marks),
+        "read": mine.stations_read(found),
+        "tried": mine.checks_tried(found),
+        "checks": sum(len(station.checks) for station in found.stations),
+        "counts": mine.counts(found),
+        "committed": pages.committed(found, mine),
+    }
+    return render(request, "lessons/lesson.html", context)
+
+
+@require_safe
+def station(request: HttpRequest, lesson: str, station: str) -> HttpResponseBase:
+    """Show one station."""
+    found = _lesson_or_404(lesson)
+    return _station_page(request, found, _station_or_404(found, station))
+
+
+def _station_page(
+    request: HttpRequest,
+    found: Lesson,
+    station: Station,
+    *,
+    replaced: dict[str, Any] | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    mine = progress.progress_of(request.user, found)
+    place = found.stations.index(station)
+    context = {
+        "lesson": found,
+        "station": station,
+        "marks": pages.ruler(found, mine, station),
+        "number": place + 1,
+        "slots": pages.slots(found, station, mine, computing.answered_now, replaced=replaced),
+        "read": station.slug in mine.read,
+        "untried": [key for key in station.checks if key not in mine.tries],
+        "previous": found.stations[place - 1] if place else None,
+        "following": found.stations[place + 1] if place + 1 < len(found.stations) else None,
+    }
+    return render(request, "lessons/station.html", context, status=status)
+
+
+@require_POST
+@learner_required
+def read(request: HttpRequest, lesson: str, station: str) -> HttpResponseBase:
+    """Note that a station was read, and go on to the next."""
+    found = _lesson_or_404(lesson)
+    here = _station_or_404(found, station)
+    progress.mark_read(signed_in(request), found, here)
+    place = found.stations.index(here) + 1
+    if place < len(found.stations):
+        return redirect("lessons:station", found.slug, found.stations[place].slug)
+    return redirect("lessons:lesson", found.slug)
+
+
+# --------------------------------------------------------------------------------------------- checks
+
+
+@require_POST
+@learner_required
+def answer(request: HttpRequest, lesson: str, check: str) -> HttpResponseBase:
+    """Take one try at a check."""
+    found = _lesson_or_404(lesson)
+    here = found.with_check(check)
+    if here is None:
+        raise Http404
+    question = here.checks[check]
+    form = CheckForm(question, request.POST)
+    if not form.is_valid():
+        return _check(request, found, here, question, form=form)
+    try:
+        progress.answer_check(signed_in(request), found, question, form.cleaned_data["answer"])
+    except progress.AlreadyResolvedError:
+        pass  # The card says so: it shows every try and the explanation.
+    return _check(request, found, here, question)
+
+
+def _check(
+    request: HttpRequest,
+    found: Lesson,
+    here: Station,
+    question: Question,
+    *,
+    form: CheckForm | None = None,
+) -> HttpResponseBase:
+    """Answer with the fragment or, without JavaScript, with the page."""
+    anchor = f"check-{question.key}"
+    if form is None and not is_htmx(request):
+        return redirect(_address(found, here) + f"#{anchor}")
+    tries = progress.progress_of(request.user, found).tries.get(question.key, [])
+    card = pages.check_card(found, question, tries, form=form, fresh=form is None)
+    status = 200 if form is None else 422
+    if is_htmx(request):
+        return render(request, "lessons/_check.html", {"card": card}, status=status)
+    return _station_page(request, found, here, replaced={question.key: card}, status=status)
+
+
+# ---------------------------------------------------------------------------------------- predictions
+
+
+def prediction(request: HttpRequest, lesson: str, prediction: str) -> HttpResponseBase:
+    """Show a prediction as it stands (GET), or commit one (POST)."""
+    if request.method == "POST":
+        return _commit(request, lesson, prediction)
+    return _prediction_now(request, lesson, prediction)
+
+
+@require_POST
+@learner_required
+def _commit(request: HttpRequest, lesson: str, prediction: str) -> HttpResponseBase:
+    found, here, text = _prediction_or_404(lesson, prediction)
+    question = predictions.QUESTIONS[text.key]
+    form = PredictionForm(question, request.POST)
+    if not form.is_valid():
+        return _prediction(request, found, here, text, form=form)
+    commit = progress.commit_prediction(
+        signed_in(request),
+        found,
+        text.key,
+        value=form.cleaned_data["value"],
+        confidence=form.cleaned_data["confidence"],
+        why=form.cleaned_data["why"],
+    )
+    _have_computed(commit.answer)
+    return _prediction(request, found, here, text)
+
+
+@require_GET
+@learner_required
+def _prediction_now(request: HttpRequest, lesson: str, prediction: str) -> HttpResponseBase:
+    found, here, text = _prediction_or_404(lesson, prediction)
+    if not is_htmx(request):
+        return redirect(_address(found, here) + f"#prediction-{text.key}")
+    commit = _commit_of(request, found, text)
+    if commit is not None and not commit.answer.is_done:
+        _have_computed(commit.answer)
+    return _prediction(request, found, here, text)
+
+
+@require_POST
+@learner_required
+def seen(request: HttpRequest, lesson: str, prediction: str) -> HttpResponseBase:
+    """Store what the learner saw; the explanation follows."""
+    found, here, text = _prediction_or_404(lesson, prediction)
+    commit = _commit_of(request, found, text)
+    if commit is None or not commit.answer.is_done:
+        raise Http404
+    form = SeenForm(request.POST)
+    if not form.is_valid():
+        return _prediction(request, found, here, text, seen_form=form)
+    progress.note_seen(commit, form.cleaned_data["seen"])
+    return _prediction(request, found, here, text)
+
+
+@require_POST
+@learner_required
+def again(request: HttpRequest, lesson: str, prediction: str) -> HttpResponseBase:
+    """Compute a failed answer again."""
+    found, here, text = _prediction_or_404(lesson, prediction)
+    commit = _commit_of(request, found, text)
+    if commit is None:
+        raise Http404
+    computing.ask_again(commit.answer)
+    _have_computed(commit.answer)
+    return _prediction(request, found, here, text)
+
+
+def _have_computed(answer: ComputedAnswer) -> None:
+    """Have an answer computed: a short one here, a long one by a worker. The guess is stored."""
+    if predictions.QUESTIONS[answer.name.partition(":")[2]].is_long:
+        if computing.claim_forgotten(answer):
+            tasks.compute_answer.delay_on_commit(answer.pk)
+    else:
+        computing.compute(answer.pk)
+
+
+def _prediction(
+    request: HttpRequest,
+    found: Lesson,
+    here: Station,
+    text: PredictionText,
+    *,
+    form: PredictionForm | None = None,
+    seen_form: SeenForm | None = None,
+) -> HttpResponseBase:
+    """Answer with the fragment or, without JavaScript, with the page."""
+    bad = form is not None or seen_form is not None
+    if not bad and not is_htmx(request):
+        return redirect(_address(found, here) + f"#prediction-{text.key}")
+    card = pages.prediction_card(
+        found,
+        text,
+        _commit_of(request, found, text),
+        form=form,
+        seen_form=seen_form,
+        fresh=request.method == "POST" and not bad,
+    )
+    status = 422 if bad else 200
+    if is_htmx(request):
+        return render(request, "lessons/_prediction.html", {"card": card}, status=status)
+    return _station_page(request, found, here, replaced={text.key: card}, status=status)
+
+
+def _commit_of(
+    request: HttpRequest, found: Lesson, text: PredictionText
+) -> PredictionCommit | None:
+    return progress.progress_of(request.user, found).commits.get(text.key)
+
+
+# ------------------------------------------------------------------------------------------ addresses
+
+
+def is_htmx(request: HttpRequest) -> bool:
+    """Tell whether htmx asks, and so wants a fragment."""
+    return bool(request.htmx)  # type: ignore[attr-defined]
+
+
+def _address(found: Lesson, station: Station) -> str:
+    return reverse("lessons:station", args=[found.slug, station.slug])
+
+
+def _lesson_or_404(slug: str) -> Lesson:
+    found = content.lessons().get(slug)
+    if found is None:
+        raise Http404
+    return found
+
+
+def _station_or_404(found: Lesson, slug: str) -> Station:
+    here = found.station(slug)
+    if here is None:
+        raise Http404
+    return here
+
+
+def _prediction_or_404(lesson: str, key: str) -> tuple[Lesson, Station, PredictionText]:
+    found = _lesson_or_404(lesson)
+    here = found.with_prediction(key)
+    if here is None:
+        raise Http404
+    return found, here, here.predictions[key]
