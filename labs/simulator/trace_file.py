@@ -11,6 +11,8 @@ from typing import Any
 
 from labs.simulator.config import EngineConfig
 
+GZIP_MAGIC = b"\x1f\x8b"
+MAX_STEP = 1_000_000_000
 MAX_NUM_BLOCKS = 10_000_000
 """More than any machine has; a guard against a file that would eat this one's memory."""
 
@@ -122,7 +124,7 @@ def read_trace(path: Path) -> Trace:
 def _load(path: Path) -> object:
     try:
         raw = path.read_bytes()
-        text = gzip.decompress(raw) if path.suffix == ".gz" else raw
+        text = gzip.decompress(raw) if path.suffix == ".gz" or raw[:2] == GZIP_MAGIC else raw
         return json.loads(text)
     except OSError as error:
         raise TraceError(f"{path}: file: {error.strerror or error}") from error
@@ -150,8 +152,8 @@ def _config(check: "_Checker", config: dict[str, Any]) -> EngineConfig:
             scheduler_reserve_full_isl=config["reserve_full_isl"],
             watermark=float(config["watermark"]),
         )
-    except ValueError as error:
-        raise TraceError(f"{check.path}: config: {error}") from error
+    except (ValueError, OverflowError) as error:
+        raise TraceError(f"{check.path}: config.{error}") from error
 
 
 def _check_requests(check: "_Checker", requests: list[dict[str, Any]]) -> None:
@@ -160,6 +162,8 @@ def _check_requests(check: "_Checker", requests: list[dict[str, Any]]) -> None:
         if row["id"] in seen:
             check.fail(f"requests[{i}].id", f"{row['id']!r} comes twice")
         seen.add(row["id"])
+        if row["arrive"] > MAX_STEP:
+            check.fail(f"requests[{i}].arrive", f"{row['arrive']} is more than {MAX_STEP}")
         for key in ("prompt_len", "out"):
             if row[key] < 1:
                 check.fail(f"requests[{i}].{key}", f"must be at least 1, got {row[key]}")

@@ -1,6 +1,12 @@
 import pytest
 
-from labs.simulator.cost_model import CostModel, ProfileError, kv_bytes_per_token, load_profile, profile
+from labs.simulator.cost_model import (
+    CostModel,
+    ProfileError,
+    kv_bytes_per_token,
+    load_profile,
+    profile,
+)
 
 MS = 1_000_000_000
 ATLAS = profile("atlas-70b")
@@ -104,4 +110,7 @@ def test_a_profile_that_is_not_there_is_refused_by_its_path():
 
 def test_the_cost_is_linear_in_each_of_its_terms():
     cost = CostModel(1, 0, 2, 3, 5, 7)
-    assert cost.step_ps(kv_tokens=10, prefill_tokens=100, sequences=1000, tokens=10_000) == 1 + 20 + 300 + 5000 + 70_000
+    assert (
+        cost.step_ps(kv_tokens=10, prefill_tokens=100, sequences=1000, tokens=10_000)
+        == 1 + 20 + 300 + 5000 + 70_000
+    )

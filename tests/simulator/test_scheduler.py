@@ -57,7 +57,11 @@ def test_a_preempted_request_goes_to_the_front_of_the_queue():
     assert names(plan.preempted) == ["r1"]
     assert names(made.waiting) == ["r1", "r2"]
     victim = next(iter(made.waiting))
-    assert (victim.status, victim.num_computed_tokens, victim.num_blocks) == (Status.PREEMPTED, 0, 0)
+    assert (victim.status, victim.num_computed_tokens, victim.num_blocks) == (
+        Status.PREEMPTED,
+        0,
+        0,
+    )
     assert victim.num_output_tokens == 1
 
 
@@ -91,7 +95,12 @@ def test_the_watermark_holds_blocks_back_only_while_something_runs():
 
 def test_priority_preempts_the_least_urgent_and_the_latest_of_them():
     made = scheduler(
-        (12, 20, 1), (12, 20, 5), (12, 20, 0), num_gpu_blocks=10, policy="priority", max_num_batched_tokens=36
+        (12, 20, 1),
+        (12, 20, 5),
+        (12, 20, 0),
+        num_gpu_blocks=10,
+        policy="priority",
+        max_num_batched_tokens=36,
     )
     assert names(step(made).new) == ["r2", "r0", "r1"]
     assert names(step(made).preempted) == ["r1"]
