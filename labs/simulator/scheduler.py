@@ -120,10 +120,11 @@ class Scheduler:
             computed = request.num_computed_tokens + n
             while blocks_for(computed, config.block_size) - request.num_blocks > pool.num_free:
                 victim = self._victim()
-                running.remove(victim)
-                if victim in plan.scheduled:
-                    budget += plan.scheduled.pop(victim)
+                place = running.index(victim)
+                del running[place]
+                if place < index:
                     index -= 1
+                budget += plan.scheduled.pop(victim, 0)
                 self._preempt(victim)
                 plan.preempted.append(victim)
                 if victim is request:
@@ -170,10 +171,11 @@ class Scheduler:
             whole = blocks_for(min(request.num_tokens, config.max_model_len), config.block_size)
             if config.scheduler_reserve_full_isl and whole > spare:
                 return
-            if blocks_for(hit + n, config.block_size) > spare:
+            computed = min(hit + n, config.max_model_len)
+            if blocks_for(computed, config.block_size) > spare:
                 return
             self.waiting.pop()
-            pool.allocate(request, hit + n, hit_blocks=hit_blocks)
+            pool.allocate(request, computed, hit_blocks=hit_blocks)
             self._start(request, hit, plan)
             plan.scheduled[request] = n
             budget -= n

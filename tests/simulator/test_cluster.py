@@ -18,10 +18,12 @@ ATLAS = profile("atlas-70b")
 ROOT = Path(__file__).parents[2]
 
 
-def world(rate=0.3, *, router=RouterDelay(0.02, 0.08), **fields):
+def world(rate=0.3, **fields):
     config = EngineConfig(num_gpu_blocks=ATLAS.num_gpu_blocks(), max_num_seqs=40)
     traffic = Workload(WorkloadSpec(((0.0, rate),), (CHAT,)), 3)
-    return Cluster(config, ATLAS.cost_model(), traffic, seed=3, router_delay=router, **fields)
+    return Cluster(
+        config, ATLAS.cost_model(), traffic, seed=3, router_delay=RouterDelay(0.02, 0.08), **fields
+    )
 
 
 def test_the_router_delays_each_request_and_the_client_feels_it():

@@ -98,23 +98,27 @@ def fuzzed_engine(seed, *, closed_form=True, pieces=False, listener=None, after_
                 served.advance(piece_s)
         served.advance(stop_s)
         last_s = stop_s
-        what, size = rng.choice(["leak", "abort", "restart", "slow", "cost"]), rng.random()
-        config, cost = random_config(rng), random_cost(rng)
-        if stop_s > end_s * 2:
-            break
-        if what == "leak":
-            served.leak(int(size * 20))
-        elif what == "abort":
-            served.abort(requests[int(size * len(requests))])
-        elif what == "restart":
-            served.restart(config, cost, down_s=size)
-        elif what == "slow":
-            served.slowdown = 1 + size
-        else:
-            served.set_cost(cost)
-        if after_each is not None:
-            after_each(served)
+        if stop_s <= end_s * 2:
+            interfere(served, requests, rng)
+            if after_each is not None:
+                after_each(served)
     return served
+
+
+def interfere(served, requests, rng):
+    """Do one of the things that can be done to an engine; draw the same numbers whichever it is."""
+    what, size = rng.choice(["leak", "abort", "restart", "slow", "cost"]), rng.random()
+    config, cost = random_config(rng), random_cost(rng)
+    if what == "leak":
+        served.leak(int(size * 20))
+    elif what == "abort":
+        served.abort(requests[int(size * len(requests))])
+    elif what == "restart":
+        served.restart(config, cost, down_s=size)
+    elif what == "slow":
+        served.slowdown = 1 + size
+    else:
+        served.set_cost(cost)
 
 
 def cluster():
