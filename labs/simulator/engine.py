@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from labs.simulator.calendar_core import CalendarCore, is_eligible
+from labs.simulator.calendar_core import CalendarCore
+from labs.simulator.calendar_scheduler import is_eligible
 from labs.simulator.cost_model import CostModel
 from labs.simulator.request import Request, Status, to_ps, to_s
 from labs.simulator.scheduler import EngineConfig

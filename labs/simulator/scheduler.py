@@ -106,19 +106,24 @@ class Scheduler:
     def _schedule_running(self, plan: StepPlan, budget: int) -> int:
         """Give each running request its tokens, preempting where blocks run out; return what is left."""
         config, pool, running = self.config, self.pool, self.running
+        block_size, last_place = config.block_size, config.max_model_len - 1
+        caching = config.enable_prefix_caching
         threshold = self._threshold()
         index = 0
         while index < len(running) and budget > 0:
             request = running[index]
-            n = request.num_tokens - request.num_computed_tokens
-            if 0 < threshold < n:
-                n = threshold
-            n = min(n, budget, config.max_model_len - request.num_computed_tokens - 1)
-            if n <= 0:
+            computed = request.num_computed_tokens
+            n = request.prompt_tokens + request.num_output_tokens - computed
+            if n > 1:
+                if 0 < threshold < n:
+                    n = threshold
+                n = min(n, budget, last_place - computed)
+            if n <= 0 or computed >= last_place:
                 index += 1
                 continue
-            computed = request.num_computed_tokens + n
-            while blocks_for(computed, config.block_size) - request.num_blocks > pool.num_free:
+            computed += n
+            new = -(-computed // block_size) - request.num_blocks
+            while new > pool.num_free:
                 victim = self._victim()
                 place = running.index(victim)
                 del running[place]
@@ -129,7 +134,8 @@ class Scheduler:
                 plan.preempted.append(victim)
                 if victim is request:
                     return budget
-            pool.allocate(request, computed)
+            if new > 0 or caching:
+                pool.allocate(request, computed)
             plan.scheduled[request] = n
             budget -= n
             index += 1

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from django.core.management.base import BaseCommand
 
@@ -13,7 +13,7 @@ class Command(BaseCommand):
     """``manage.py replay_trace FILE...``: exit 0 if all are identical, 1 if one differs, 2 if one is unusable."""
 
     help = "Replay recordings of vLLM's scheduler, step by step, and compare every field."
-    requires_system_checks: ClassVar[list[str]] = []
+    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Take the files."""
