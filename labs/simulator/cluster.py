@@ -233,7 +233,8 @@ class Cluster:
         for engine in self.engines:
             digest.update(repr(engine.state()).encode())
         for request in self.requests:
-            digest.update(repr(request.state()).encode())
+            if request.index < 0:  # An engine's state holds those that it was given.
+                digest.update(repr(request.state()).encode())
         rest = (
             self.now_s, self.shed_share, self.max_tokens_limit, astuple(self.router_delay), self._turn,
             [(at_ps, order) for at_ps, order, _ in sorted(self._under_way, key=lambda entry: entry[:2])],

@@ -6,11 +6,12 @@ vLLM's order (v1/core/block_pool.py).
 """
 
 from collections import OrderedDict
+from hashlib import blake2b
 
 from labs.simulator.request import Request
 
-type BlockHash = tuple[int, tuple[int, ...]]
-"""(number of the parent's hash, tokens of the block): a chain, equal only if all before is equal."""
+type BlockHash = bytes
+"""Hash of the parent's hash and the block's tokens: a chain, equal only if all before is equal."""
 
 
 def blocks_for(num_tokens: int, block_size: int) -> int:
@@ -71,7 +72,7 @@ class BlockPool:
     """
 
     __slots__ = (
-        "_block_hash", "_blocks_of", "_chains", "_free", "_hash_blocks", "_hash_number", "_hashed",
+        "_block_hash", "_blocks_of", "_chains", "_free", "_hash_blocks", "_hashed",
         "_ref", "block_size", "num_leaked", "usable",
     )  # fmt: skip
 
@@ -82,12 +83,11 @@ class BlockPool:
         # Block 0 is the null block: it is never free.
         self._free: OrderedDict[int, None] = OrderedDict.fromkeys(range(1, num_gpu_blocks))
         self._ref = [0] * num_gpu_blocks
-        self._block_hash: dict[int, int] = {}
-        self._hash_blocks: dict[int, dict[int, None]] = {}
-        self._hash_number: dict[BlockHash, int] = {}
+        self._block_hash: dict[int, BlockHash] = {}
+        self._hash_blocks: dict[BlockHash, dict[int, None]] = {}
         self._blocks_of: dict[str, list[int]] = {}
         self._hashed: dict[str, int] = {}
-        self._chains: dict[str, list[int]] = {}
+        self._chains: dict[str, list[BlockHash]] = {}
 
     @property
     def num_free(self) -> int:
@@ -152,19 +152,19 @@ class BlockPool:
         if not self._free:
             raise RuntimeError(f"{whom}: a block wanted, none free")
         block, _ = self._free.popitem(last=False)
-        number = self._block_hash.pop(block, None)
-        if number is not None:
-            blocks = self._hash_blocks[number]
+        block_hash = self._block_hash.pop(block, None)
+        if block_hash is not None:
+            blocks = self._hash_blocks[block_hash]
             del blocks[block]
             if not blocks:
-                del self._hash_blocks[number]
+                del self._hash_blocks[block_hash]
         self._ref[block] = 1
         return block
 
     def _hits(self, request: Request) -> list[int]:
         hits: list[int] = []
-        for number in self._chain(request, (request.num_tokens - 1) // self.block_size):
-            blocks = self._hash_blocks.get(number)
+        for block_hash in self._chain(request, (request.num_tokens - 1) // self.block_size):
+            blocks = self._hash_blocks.get(block_hash)
             if not blocks:
                 break
             hits.append(next(iter(blocks)))
@@ -175,22 +175,19 @@ class BlockPool:
         if num_full <= done:
             return
         chain = self._chain(request, num_full)
-        for block, number in zip(held[done:num_full], chain[done:num_full], strict=True):
-            self._block_hash[block] = number
-            self._hash_blocks.setdefault(number, {})[block] = None
+        for block, block_hash in zip(held[done:num_full], chain[done:num_full], strict=True):
+            self._block_hash[block] = block_hash
+            self._hash_blocks.setdefault(block_hash, {})[block] = None
         self._hashed[request.request_id] = num_full
 
-    def _chain(self, request: Request, num_full: int) -> list[int]:
-        """Return the numbers of the hashes of the first ``num_full`` blocks, computing those not yet known."""
+    def _chain(self, request: Request, num_full: int) -> list[BlockHash]:
+        """Return the hashes of the first ``num_full`` blocks, computing those not yet known."""
         chain = self._chains.setdefault(request.request_id, [])
-        if len(chain) < num_full:
-            ids = request.prompt_token_ids
-            if ids is None:
-                raise ValueError(f"{request.request_id}: prefix caching needs prompt_token_ids")
-            for index in range(len(chain), num_full):
-                tokens = request.tokens(index * self.block_size, (index + 1) * self.block_size)
-                key = (chain[-1] if chain else -1, tokens)
-                chain.append(self._hash_number.setdefault(key, len(self._hash_number)))
+        size = self.block_size
+        for index in range(len(chain), num_full):
+            parent = chain[-1] if chain else b""
+            tokens = request.tokens(index * size, (index + 1) * size)
+            chain.append(blake2b(parent + repr(tokens).encode(), digest_size=16).digest())
         return chain[:num_full]
 
 
