@@ -134,7 +134,8 @@ class Scheduler:
                 plan.preempted.append(victim)
                 if victim is request:
                     return budget
-            if new > 0 or caching:
+            # With caching, a block that this step fills is registered as well.
+            if new > 0 or (caching and computed // block_size != (computed - n) // block_size):
                 pool.allocate(request, computed)
             plan.scheduled[request] = n
             budget -= n
