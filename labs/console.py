@@ -127,7 +127,9 @@ def parse(line: str) -> Command | Refusal:
     except ValueError as exc:
         return Refusal(f"The quotes in that line do not match ({exc}). Close them and try again.")
     if any(not stage for stage in stages):
-        return Refusal("A pipe needs a command on both sides: `curl -s localhost:8000/metrics | grep kv_cache`.")
+        return Refusal(
+            "A pipe needs a command on both sides: `curl -s localhost:8000/metrics | grep kv_cache`."
+        )
     unquoted = re.sub(r"'[^']*'|\"[^\"]*\"", "", text)
     sign = _SHELL_SIGNS.search(unquoted)
     if sign and not _is_bare_url(stages[0]):
@@ -174,16 +176,24 @@ def _source(words: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
         return Refusal(_ELSEWHERE[name] + ".")
     known = sorted({*_READERS, "grep", "tail"})
     near = difflib.get_close_matches(name, known, n=1)
-    hint = f"Did you mean `{near[0]}`?" if near else f"It has {', '.join(f'`{word}`' for word in known)}."
+    hint = (
+        f"Did you mean `{near[0]}`?"
+        if near
+        else f"It has {', '.join(f'`{word}`' for word in known)}."
+    )
     return Refusal(f"This console has no `{name[:40]}`. {hint}")
 
 
 def _curl(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
     urls = [word for word in arguments if not word.startswith("-")]
     flags = [word for word in arguments if word.startswith("-")]
-    unknown = [flag for flag in flags if flag not in {"-s", "-sS", "-S", "-sf", "-f", "-G", "--silent"}]
+    unknown = [
+        flag for flag in flags if flag not in {"-s", "-sS", "-S", "-sf", "-f", "-G", "--silent"}
+    ]
     if unknown:
-        return Refusal(f"curl: this console knows -s and nothing else; take out `{unknown[0][:40]}`.")
+        return Refusal(
+            f"curl: this console knows -s and nothing else; take out `{unknown[0][:40]}`."
+        )
     if len(urls) != 1:
         return Refusal("curl: give it one address: `curl -s localhost:8000/metrics`.")
     address = urls[0] if "://" in urls[0] else f"http://{urls[0]}"
@@ -191,9 +201,13 @@ def _curl(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusa
         parts = urlsplit(address)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        return Refusal(f"curl: `{urls[0][:60]}` is no address. `curl -s localhost:8000/metrics` is one.")
+        return Refusal(
+            f"curl: `{urls[0][:60]}` is no address. `curl -s localhost:8000/metrics` is one."
+        )
     if host not in {"localhost", "127.0.0.1"}:
-        return Refusal("curl: only localhost answers: 8000 is the engine, 9090 Prometheus, 9400 DCGM.")
+        return Refusal(
+            "curl: only localhost answers: 8000 is the engine, 9090 Prometheus, 9400 DCGM."
+        )
     if port == 8000 and parts.path == "/metrics":  # noqa: PLR2004
         return Command("metrics", filters=filters)
     if port == 8000 and parts.path in {"/health", "/version"}:  # noqa: PLR2004
@@ -204,7 +218,9 @@ def _curl(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusa
         raw = parts.query
         queries = parse_qs(raw.replace("+", "%2B")).get("query", [])
         if len(queries) != 1:
-            return Refusal("curl: Prometheus wants one `query=`: `curl -s 'localhost:9090/api/v1/query?query=vllm:num_requests_waiting'`.")
+            return Refusal(
+                "curl: Prometheus wants one `query=`: `curl -s 'localhost:9090/api/v1/query?query=vllm:num_requests_waiting'`."
+            )
         return Command("promql", target=unquote(queries[0]), filters=filters)
     return Refusal(
         "curl: nothing answers there. localhost:8000/metrics is the engine, localhost:9090/api/v1/query?query=… Prometheus, localhost:9400/metrics DCGM."
@@ -213,7 +229,9 @@ def _curl(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusa
 
 def _promql(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
     if not arguments:
-        return Refusal("promql: give it an expression: `promql 'increase(vllm:num_preemptions_total[5m])'`.")
+        return Refusal(
+            "promql: give it an expression: `promql 'increase(vllm:num_preemptions_total[5m])'`."
+        )
     return Command("promql", target=" ".join(arguments), filters=filters)
 
 
@@ -221,12 +239,16 @@ def _nvidia_smi(arguments: list[str], filters: tuple[Filter, ...]) -> Command | 
     if not arguments or arguments[0] == "dmon" or arguments[0].startswith("--query-gpu="):
         target = " ".join(arguments)
         return Command("nvidia-smi", target=target, filters=filters)
-    return Refusal("nvidia-smi: this lab has the plain table, `dmon`, and `--query-gpu=… --format=csv`.")
+    return Refusal(
+        "nvidia-smi: this lab has the plain table, `dmon`, and `--query-gpu=… --format=csv`."
+    )
 
 
 def _dcgm(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
     if arguments and arguments[0] not in {"dmon"}:
-        return Refusal("dcgmi: this lab has `dcgmi dmon`, the same counters as localhost:9400/metrics.")
+        return Refusal(
+            "dcgmi: this lab has `dcgmi dmon`, the same counters as localhost:9400/metrics."
+        )
     return Command("dcgm", filters=filters)
 
 
@@ -238,12 +260,16 @@ def _request_log(arguments: list[str], filters: tuple[Filter, ...]) -> Command |
         if word == "--last":
             seconds = _duration(words.pop(0) if words else "")
             if seconds not in {300, 720}:
-                return Refusal("request-log: --last takes 5m or 12m, the two windows that the gateway keeps.")
+                return Refusal(
+                    "request-log: --last takes 5m or 12m, the two windows that the gateway keeps."
+                )
             options["last"] = "5m" if seconds == 300 else "12m"  # noqa: PLR2004
         elif word in {"--summary", "--gaps", "--waiting"}:
             options["view"] = word.removeprefix("--")
         else:
-            return Refusal(_unknown("request-log", word, ["--last", "--summary", "--gaps", "--waiting"]))
+            return Refusal(
+                _unknown("request-log", word, ["--last", "--summary", "--gaps", "--waiting"])
+            )
     return Command("request-log", options=options, filters=filters)
 
 
@@ -268,7 +294,9 @@ def _wait(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusa
 
 def _verify(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
     if arguments or filters:
-        return Refusal("verify takes no argument: it measures p95 TTFT and the longest gap over five minutes.")
+        return Refusal(
+            "verify takes no argument: it measures p95 TTFT and the longest gap over five minutes."
+        )
     return Command("verify")
 
 
@@ -276,7 +304,11 @@ def _restart(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Ref
     if filters:
         return Refusal("restart prints nothing to filter.")
     options: dict[str, str] = {}
-    words = [part for word in arguments for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    words = [
+        part
+        for word in arguments
+        for part in (word.split("=", 1) if word.startswith("--") else [word])
+    ]
     while words:
         flag = words.pop(0)
         if flag not in ENGINE_FLAGS:
@@ -313,7 +345,9 @@ def _shed(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusa
 def _limit_max_tokens(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
     value = arguments[0] if len(arguments) == 1 else ""
     if filters or re.fullmatch(r"\d{1,5}", value, re.ASCII) is None or not 1 <= int(value) <= 16384:  # noqa: PLR2004
-        return Refusal("limit-max-tokens: give a number of tokens from 1 to 16384: `limit-max-tokens 1200`.")
+        return Refusal(
+            "limit-max-tokens: give a number of tokens from 1 to 16384: `limit-max-tokens 1200`."
+        )
     return Command("limit-max-tokens", options={"tokens": str(int(value))})
 
 
@@ -340,7 +374,9 @@ def _help(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusa
 def _grep_file(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
     parsed = _filter(["grep", *arguments[:-1]]) if len(arguments) > 1 else None
     if parsed is None or not arguments[-1].endswith("engine.log"):
-        return Refusal("grep: give it a pattern and the file /var/log/vllm/engine.log, or put it behind a pipe.")
+        return Refusal(
+            "grep: give it a pattern and the file /var/log/vllm/engine.log, or put it behind a pipe."
+        )
     if isinstance(parsed, Refusal):
         return parsed
     return Command("engine-log", filters=(parsed, *filters))
@@ -423,7 +459,9 @@ def filtered(text: str, filters: tuple[Filter, ...]) -> str:
     lines = text.splitlines()
     for item in filters:
         if item.name == "grep":
-            matcher = re.compile(_python_pattern(item.pattern), re.IGNORECASE if item.ignore_case else 0)
+            matcher = re.compile(
+                _python_pattern(item.pattern), re.IGNORECASE if item.ignore_case else 0
+            )
             lines = [line for line in lines if (matcher.search(line) is None) == item.invert]
         elif item.name == "head":
             lines = lines[: item.lines]

@@ -145,6 +145,13 @@ class ChainLink(_Frozen):
         return self
 
 
+class Below(_Frozen):
+    """A predicate on the mechanism's own state: this signal is below this value."""
+
+    signal: str
+    below: float
+
+
 class Answer(_Frozen):
     """What is true in a hypothesis, for marking."""
 
@@ -155,6 +162,10 @@ class Answer(_Frozen):
     parameter: Literal["offered_load", "none"] = "none"
     parameter_tolerance: Annotated[float, Field(gt=0)] = 0.2
     chain: tuple[ChainLink, ...]
+    cause_gone: Annotated[tuple[Below, ...], Field(min_length=1)]
+    """All must hold at the end of the window; muting the alarm does not make them hold."""
+    relapse_replay: bool = False
+    """Whether the trigger comes again after the fix, which must then heal by itself."""
 
 
 class Hypothesis(_Frozen):
@@ -215,9 +226,11 @@ class Prediction(_Frozen):
 
 class MitigationSpec(_Frozen):
     settle_s: Seconds
-    window_s: Seconds
-    relapse_replay: bool = False
+    window_s: Annotated[int, Field(gt=0)]
+    follow_s: Seconds = 150
+    """The world runs on after the window, so that its last requests can finish."""
     heal_within_s: Seconds = 900
+    """A replayed trigger must be over by then."""
 
 
 class Rubric(_Frozen):
@@ -268,12 +281,16 @@ class LabSpec(_Frozen):
                 for node_key in accepted:
                     known(f"hypotheses.{key}.answer.components", node_key, dict(self.nodes))
             for credit in answer.mechanisms:
-                known(f"hypotheses.{key}.answer.mechanisms", credit.mechanism, dict(self.mechanisms))
+                known(
+                    f"hypotheses.{key}.answer.mechanisms", credit.mechanism, dict(self.mechanisms)
+                )
             for link in answer.chain:
                 for signal in link.signals:
                     known(f"hypotheses.{key}.answer.chain", signal, dict(self.signals))
                 if link.rules_out is not None:
                     known(f"hypotheses.{key}.answer.chain", link.rules_out, dict(self.hypotheses))
+            for predicate in answer.cause_gone:
+                known(f"hypotheses.{key}.answer.cause_gone", predicate.signal, dict(self.signals))
         if len(self.hypotheses) < 2:  # noqa: PLR2004
             raise ValueError("hypotheses: a lab needs at least two worlds behind its alarm")
         if not any(hypothesis.served for hypothesis in self.hypotheses.values()):

@@ -1,0 +1,373 @@
+"""From an attempt's log to its mark and its debrief: pure, so that the same log gives the same mark anywhere."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from labs import worlds
+from labs.marking import evidence, mechanism, mitigation, scope, shown, total, values
+from labs.marking.economy import ReadingTaken, economy, economy_part
+from labs.marking.localisation import CausalGraph, localisation_part
+from labs.marking.parts import CouldNotBeGraded, Part
+from labs.marking.predictions import brier, is_hit, value_error
+from labs.twins import Timed, Twins, atoms_in_force, atoms_of, keeping, play
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from labs.incident import Incident, Progress
+    from labs.marking.table import Table
+    from labs.specs import LabSpec
+    from labs.twins import Atom, Twin
+
+MOST_ATOMS = 4
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a log, as marking reads it. Refused, cancelled and failed actions are not in it."""
+
+    kind: str
+    payload: dict[str, Any]
+    outcome: dict[str, Any] = field(default_factory=dict)
+    at_s: int = 0
+    cost_s: int = 0
+
+    @property
+    def number(self) -> int:
+        """The number that the learner sees; 0 for what is not numbered."""
+        return int(self.outcome.get("number", 0))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a route, as the debrief shows it."""
+
+    kind: str
+    at_s: int
+    cost_s: int
+    title: str
+
+
+@dataclass(frozen=True)
+class Route:
+    """A play carried out: what it did to the world, what it read, and its steps."""
+
+    log: tuple[Entry, ...]
+    operations: tuple[Timed, ...]
+    steps: tuple[Step, ...]
+    signals: Mapping[str, int] = field(default_factory=dict)
+    """Each signal of the diagnostic phase, and when it was read last."""
+
+    def known(self, spec: LabSpec, table: Table) -> dict[str, int]:
+        """Return signal -> grid time of the table, as marking wants the reference's readings."""
+        del spec
+        grid = {name: table.grid_time(at_s) for name, at_s in self.signals.items() if table.has(name)}
+        return {name: at_s for name, at_s in grid.items() if at_s is not None}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A mark, or what is known of one, with everything that the debrief shows. Plain JSON values inside."""
+
+    graded: bool
+    total: float | None
+    passed: bool
+    reason: str
+    parts: list[dict[str, Any]]
+    debrief: dict[str, Any]
+
+
+def judge(
+    spec: LabSpec,
+    seed: int,
+    log: Sequence[Entry],
+    *,
+    table: Table,
+    reference: Route,
+    live_digest: str | None = None,
+    hypothesis: str | None = None,
+    progress: Progress | None = None,
+) -> Judgement:
+    """Return the judgement of a log.
+
+    ``reference`` is the reference play of the same world. ``live_digest``, if given, is the digest of the world
+    that the learner left: a re-run that differs from it cannot be graded.
+    """
+    truth = hypothesis or worlds.hypothesis_of(spec, seed)
+    done_s = max((entry.at_s for entry in log), default=0)
+    twins = Twins(spec, truth, seed, done_s, progress)
+    runs = _runs(spec, seed, truth, log, twins, reference)
+    lost: list[CouldNotBeGraded] = []
+    if live_digest is not None and live_digest != runs.now.digest:
+        lost.append(CouldNotBeGraded("mitigation", "Your log, run again, gives another world than the one that you left."))
+    readings = diagnostic_readings(spec, log)
+    diagnosis = next((entry.payload for entry in reversed(log) if entry.kind == "diagnose"), None)
+    parts: list[Part | CouldNotBeGraded] = [*_said(spec, truth, diagnosis, runs), *_asked(spec, truth, diagnosis, readings, table, reference, runs, log)]
+    parts.append(lost[0] if lost else _mended(runs))
+    found = total.mark(parts)
+    debrief = _debrief(spec, seed, truth, log, readings, table, reference, runs)
+    if isinstance(found, total.Provisional):
+        return Judgement(False, None, False, found.reason, [asdict(part) for part in found.parts], debrief)
+    return Judgement(True, found.total, found.passed, found.reason, [asdict(part) for part in found.parts], debrief)
+
+
+# ------------------------------------------------------------------------------------------ the runs
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The re-runs that a mark compares."""
+
+    now: Twin
+    nothing: Twin
+    reference: Twin
+    atoms: list[mitigation.ChangeRerun]
+    in_force: tuple[Atom, ...]
+    changed: bool
+
+
+def operations_of(log: Sequence[Entry]) -> tuple[Timed, ...]:
+    """Return what a log did to the world: changes, and the slowdowns of instruments that perturb."""
+    return tuple(
+        Timed(entry.at_s - entry.cost_s, entry.number, entry.outcome["operation"])
+        for entry in log
+        if entry.outcome.get("operation")
+    )
+
+
+def _runs(spec: LabSpec, seed: int, truth: str, log: Sequence[Entry], twins: Twins, reference: Route) -> Runs:
+    operations = operations_of(log)
+    changes = [timed for timed in operations if timed.operation["verb"] != "slowdown"]
+    since_s = changes[0].at_s if changes else None
+    world: Incident = twins.page()
+    play(world, operations, max((timed.at_s for timed in operations), default=0))
+    in_force = atoms_in_force(world)[:MOST_ATOMS]
+    tried = tuple(dict.fromkeys(atom for timed in changes for atom in atoms_of(timed.operation)))
+    now = twins.run(operations, since_s=since_s)
+    nothing = twins.run(keeping(operations, frozenset()), since_s=since_s)
+    best = twins.run(reference.operations, since_s=since_s)
+
+    def judged(twin: Twin) -> mitigation.Rerun:
+        return mitigation.Rerun(twin.passes, mitigation.mean_restored(twin.fared, nothing.fared, best.fared))
+
+    reruns: list[mitigation.ChangeRerun] = []
+    everything = frozenset(tried)
+    for target, kind in dict.fromkeys((*in_force, *tried[: 2 * MOST_ATOMS])):
+        atom = (target, kind)
+        alone = judged(twins.run(keeping(operations, frozenset({atom})), since_s=since_s))
+        without = judged(twins.run(keeping(operations, everything - {atom}), since_s=since_s))
+        reruns.append(mitigation.ChangeRerun(target, kind, touches_cause=alone.passes, alone=alone, without=without))
+    return Runs(now, nothing, best, reruns, in_force, changed=bool(in_force))
+
+
+# ------------------------------------------------------------------------------------- what was said
+
+
+def _said(spec: LabSpec, truth: str, diagnosis: dict[str, Any] | None, runs: Runs) -> list[Part]:
+    said = diagnosis or {}
+    answer = spec.hypotheses[truth].answer
+    hurt = mitigation.hurt_objectives(runs.nothing.fared)
+    graph = CausalGraph(
+        frozenset(spec.nodes),
+        frozenset((key, effect) for key, node in spec.nodes.items() for effect in node.causes),
+        frozenset(key for key, node in spec.nodes.items() if not node.nameable),
+    )
+    credit = _credit(spec, truth, diagnosis)
+    parameter = None
+    if answer.parameter == "offered_load" and runs.nothing.page_load:
+        parameter = mechanism.Parameter("tokens wanted over tokens held", "", runs.nothing.page_load, answer.parameter_tolerance)
+    return [
+        scope.scope_part(says_fault=said.get("scope") == "fault", is_fault=True, named=said.get("slos", []), hurt=hurt),
+        localisation_part(graph, said.get("components", []), answer.components),
+        mechanism.mechanism_part(credit, parameter=parameter, answer=said.get("parameter")),
+    ]
+
+
+def _credit(spec: LabSpec, truth: str, diagnosis: dict[str, Any] | None) -> float:
+    credits = {each.mechanism: each.credit for each in spec.hypotheses[truth].answer.mechanisms}
+    return mechanism.mechanism_credit(credits, (diagnosis or {}).get("mechanism"))
+
+
+# ------------------------------------------------------------------------------------ what was asked
+
+
+def diagnostic_readings(spec: LabSpec, log: Sequence[Entry]) -> list[ReadingTaken]:
+    """Return the readings of the diagnostic phase: until the diagnosis or the first change, whichever is earlier."""
+    taken: list[ReadingTaken] = []
+    waited_s, looked_at_alarm = 0, False
+    for entry in log:
+        kind = entry.outcome.get("kind")
+        if entry.kind == "diagnose" or kind == "change":
+            break
+        if kind == "wait":
+            waited_s += entry.cost_s
+        if kind != "reading":
+            continue
+        instrument = spec.instruments[entry.outcome["instrument"]]
+        orientation = instrument.is_alarm and not looked_at_alarm
+        looked_at_alarm = looked_at_alarm or instrument.is_alarm
+        taken.append(
+            ReadingTaken(
+                number=entry.number,
+                instrument=entry.outcome["instrument"],
+                values=entry.outcome.get("signals", {}),
+                at_s=entry.at_s,
+                cost_s=entry.cost_s,
+                disturbance_s=instrument.disturbance_s,
+                waited_s=waited_s,
+                orientation=orientation,
+            )
+        )
+        waited_s = 0
+    return taken
+
+
+def _asked(
+    spec: LabSpec,
+    truth: str,
+    diagnosis: dict[str, Any] | None,
+    readings: list[ReadingTaken],
+    table: Table,
+    reference: Route,
+    runs: Runs,
+    log: Sequence[Entry],
+) -> list[Part]:
+    answer = spec.hypotheses[truth].answer
+    chain = [
+        evidence.Link(
+            name=f"link {position}",
+            signals=frozenset(link.signals),
+            role="shows" if link.role == "shows" else "rules out",
+            cause=link.cause,
+            rival=link.rules_out,
+        )
+        for position, link in enumerate(answer.chain, start=1)
+    ]
+    citations = [
+        evidence.Citation(
+            int(each["reading"]), each["signal"], "shows" if each["role"] == "shows" else "rules out", each.get("rival")
+        )
+        for each in (diagnosis or {}).get("citations", [])
+    ]
+    whole = mitigation.Rerun(runs.now.passes, mitigation.mean_restored(runs.now.fared, runs.nothing.fared, runs.reference.fared))
+    found = economy(
+        table,
+        readings,
+        truth=truth,
+        reference=reference.known(spec, table),
+        best_value=best_value(spec, table),
+        budget_s=spec.diagnosis_budget_s,
+        spent_s=_spent_s(log),
+        false_fixes=mitigation.false_fixes(whole, runs.atoms),
+    )
+    return [
+        evidence.evidence_part(table, readings, citations, chain, truth=truth, mechanism_credit=_credit(spec, truth, diagnosis)),
+        economy_part(found),
+    ]
+
+
+def _spent_s(log: Sequence[Entry]) -> float:
+    """Return the seconds charged until the diagnosis or the first change."""
+    spent = 0
+    for entry in log:
+        if entry.kind == "diagnose" or entry.outcome.get("kind") == "change":
+            break
+        spent += entry.cost_s
+    return float(spent)
+
+
+def instruments_of(spec: LabSpec) -> list[values.Instrument]:
+    """Return the lab's instruments but the alarm's own: their worth is what marking compares."""
+    return [
+        values.Instrument(key, each.signals, each.cost_s, each.disturbance_s)
+        for key, each in spec.instruments.items()
+        if not each.is_alarm
+    ]
+
+
+def best_value(spec: LabSpec, table: Table) -> float:
+    """Return V*, bits per minute: the best set of up to three instruments, read at the page."""
+    return values.best_value(table, instruments_of(spec), table.grid_s[0]).value
+
+
+# ---------------------------------------------------------------------------------- what was changed
+
+
+def _mended(runs: Runs) -> Part | CouldNotBeGraded:
+    whole = mitigation.Rerun(runs.now.passes, 0.0)
+    excess = mitigation.excess(runs.now.lost_share, runs.nothing.lost_share)
+    force = [each for each in runs.atoms if (each.target, each.kind) in set(runs.in_force)]
+    return mitigation.mitigation_part(
+        runs.now.fared,
+        runs.nothing.fared,
+        runs.reference.fared,
+        cause_gone=runs.now.cause_gone,
+        collateral={"requests lost": excess},
+        idle=mitigation.idle_changes(whole, force),
+        changed=runs.changed,
+    )
+
+
+# ------------------------------------------------------------------------------------------- debrief
+
+
+def _debrief(
+    spec: LabSpec,
+    seed: int,
+    truth: str,
+    log: Sequence[Entry],
+    readings: list[ReadingTaken],
+    table: Table,
+    reference: Route,
+    runs: Runs,
+) -> dict[str, Any]:
+    prediction = next((entry.payload for entry in log if entry.kind == "predict"), None)
+    return {
+        "hypothesis": truth,
+        "seed": seed,
+        "users_hurt": {"you": runs.now.users_hurt, "reference": runs.reference.users_hurt, "untouched": runs.nothing.users_hurt},
+        "ttft": {"you": runs.now.ttft, "reference": runs.reference.ttft, "untouched": runs.nothing.ttft},
+        "value": _value(spec, table, readings),
+        "posterior": shown.posterior_after(table, readings),
+        "waste_s": shown.waste_s(table, readings) if readings else 0.0,
+        "prediction": _prediction(spec, prediction, runs.nothing),
+        "reference_steps": [asdict(step) for step in reference.steps],
+        "page_load": runs.nothing.page_load,
+    }
+
+
+def _value(spec: LabSpec, table: Table, readings: list[ReadingTaken]) -> list[dict[str, Any]]:
+    """Return what each instrument is worth as a first measurement, best first."""
+    first = next((each.instrument for each in readings if not each.orientation), None)
+    listed = values.valued_instruments(table, instruments_of(spec), table.grid_s[0])
+    rows = [
+        {
+            "instrument": each.instruments[0],
+            "title": spec.instruments[each.instruments[0]].title,
+            "bits": round(each.information, 3),
+            "seconds": each.seconds,
+            "value": round(each.value, 3),
+            "yours": each.instruments[0] == first,
+        }
+        for each in listed
+    ]
+    return sorted(rows, key=lambda row: (-float(row["value"]), str(row["instrument"])))
+
+
+def _prediction(spec: LabSpec, prediction: dict[str, Any] | None, nothing: Twin) -> dict[str, Any]:
+    truth = next((value for at_s, value in nothing.ttft if at_s == spec.prediction.at_s), None)
+    shown_: dict[str, Any] = {"question": spec.prediction.question, "unit": spec.prediction.unit, "truth": truth}
+    if prediction is not None and truth is not None:
+        guess = float(prediction["value"])
+        hit = is_hit(guess, truth)
+        shown_ |= {
+            "value": guess,
+            "confidence": prediction["confidence"],
+            "why": prediction.get("why", ""),
+            "error": value_error(guess, truth),
+            "hit": hit,
+            "brier": brier(float(prediction["confidence"]), hit=hit),
+        }
+    return shown_

@@ -1,0 +1,253 @@
+"""Attempts and their action log, the outbox of work, checkpoints, and reviews.
+
+The row is the truth: a worker claims, reports and finishes by guarded UPDATEs, and the broker is only a doorbell.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.urls import reverse
+from django.utils import timezone
+
+from labs.catalogue import labs
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from courseware.models import User
+    from labs.specs import LabSpec
+
+
+class AttemptQuerySet(models.QuerySet["Attempt"]):
+    def of(self, user: User) -> AttemptQuerySet:
+        """Return the attempts that ``user`` may see as a learner: their own."""
+        return self.filter(learner=user.pk)
+
+    def move(self, source: str, target: str, **fields: Any) -> bool:
+        """Move the one selected attempt from ``source`` to ``target``; False if it has left ``source``."""
+        return self.filter(status=source).update(status=target, **fields) == 1
+
+
+class Attempt(models.Model):
+    """One learner's log of actions in one lab. (spec version, seed, actions) decide everything else."""
+
+    class Status(models.TextChoices):
+        OPEN = "open", "Under way"
+        MARKING = "marking", "Being marked"
+        MARKED = "marked", "Marked"
+        NOT_GRADED = "not_graded", "Could not be graded"
+        GIVEN_UP = "given_up", "Given up"
+
+    public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    learner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="attempts"
+    )
+    lab_slug = models.SlugField(max_length=80)
+    lab_version = models.PositiveIntegerField()
+    seed = models.PositiveBigIntegerField()
+    number = models.PositiveIntegerField()
+    """The learner's first, second, … attempt at this lab."""
+    status = models.CharField(max_length=12, choices=Status, default=Status.OPEN)
+    clock_s = models.IntegerField(default=0)
+    """Incident seconds since the page."""
+    panel = models.JSONField(default=dict, blank=True)
+    """What the room shows free of charge: gauges and the series of the alarm, as of ``clock_s``."""
+    mark = models.JSONField(null=True, blank=True)
+    """The mark with its reasons and what the debrief shows, once marked."""
+    total = models.DecimalField(max_digits=4, decimal_places=1, null=True, blank=True)
+    started_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects = AttemptQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("learner", "lab_slug", "number"), name="attempt_numbers_are_unique"
+            ),
+            models.UniqueConstraint(
+                fields=("learner", "lab_slug"),
+                condition=Q(status__in=("open", "marking")),
+                name="one_open_attempt_per_lab",
+            ),
+        )
+        indexes = (
+            models.Index(
+                fields=("learner", "lab_slug", "-started_at"), name="attempts_of_a_learner"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.lab_slug}, attempt {self.number} of {self.learner_id}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("labs:room", args=[self.public_id])
+
+    @property
+    def spec(self) -> LabSpec:
+        return labs()[self.lab_slug]
+
+    @property
+    def is_open(self) -> bool:
+        return self.status == self.Status.OPEN
+
+
+class ActionQuerySet(models.QuerySet["Action"]):
+    def under_way(self) -> ActionQuerySet:
+        return self.filter(status__in=(Action.Status.QUEUED, Action.Status.RUNNING))
+
+    def move(self, source: str, target: str, **fields: Any) -> bool:
+        """Move the one selected action from ``source`` to ``target``; False if it has left ``source``."""
+        return self.filter(status=source).update(status=target, **fields) == 1
+
+    def silent_since(self, moment: datetime) -> ActionQuerySet:
+        """Return running actions whose worker has not been heard of since ``moment``."""
+        return self.filter(status=Action.Status.RUNNING, heartbeat_at__lt=moment)
+
+    def in_front_of(self, action: Action) -> ActionQuerySet:
+        """Return the queued and running actions that came before this one, of anybody."""
+        return self.under_way().filter(pk__lt=action.pk)
+
+
+class Action(models.Model):
+    """One entry of an attempt's log. Kinds that need the world are queued; the rest are done at once."""
+
+    class Kind(models.TextChoices):
+        BEGIN = "begin", "Bring the world to the page"
+        PREDICT = "predict", "Prediction"
+        COMMAND = "command", "Command"
+        BELIEFS = "beliefs", "Beliefs"
+        DIAGNOSE = "diagnose", "Diagnosis"
+        EXPLAIN = "explain", "Explanation"
+        FINISH = "finish", "Marking"
+
+    class Status(models.TextChoices):
+        QUEUED = "queued", "Waiting for a worker"
+        RUNNING = "running", "Running"
+        DONE = "done", "Done"
+        REFUSED = "refused", "Not understood, nothing charged"
+        CANCELLED = "cancelled", "Cancelled, nothing charged"
+        FAILED = "failed", "Could not be run; the attempt is intact"
+
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="actions")
+    seq = models.PositiveIntegerField()
+    kind = models.CharField(max_length=10, choices=Kind)
+    payload = models.JSONField(default=dict)
+    """What was asked: the typed line, or the validated form."""
+    status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
+    tries = models.PositiveSmallIntegerField(default=0)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    progress = models.FloatField(default=0.0)
+    doing = models.CharField(max_length=80, blank=True)
+    """In the world's units: "Simulating 4:10 of 15:00"."""
+    cancel_requested = models.BooleanField(default=False)
+    outcome = models.JSONField(null=True, blank=True)
+    at_s = models.IntegerField(null=True, blank=True)
+    """The incident clock when it was done."""
+    cost_s = models.IntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now)
+    done_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ActionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("seq",)
+        constraints = (
+            models.UniqueConstraint(fields=("attempt", "seq"), name="actions_are_numbered"),
+            models.UniqueConstraint(
+                fields=("attempt",),
+                condition=Q(status__in=("queued", "running")),
+                name="one_action_at_a_time",
+            ),
+        )
+        indexes = (models.Index(fields=("status", "heartbeat_at"), name="actions_by_silence"),)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.seq} of attempt {self.attempt_id}: {self.status}"
+
+    @property
+    def is_under_way(self) -> bool:
+        return self.status in {self.Status.QUEUED, self.Status.RUNNING}
+
+
+class Outbox(models.Model):
+    """A message to be sent, written with the row that it is about; sent after commit, and again if that failed."""
+
+    task = models.CharField(max_length=80)
+    object_id = models.PositiveBigIntegerField()
+    created_at = models.DateTimeField(default=timezone.now)
+    sent_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = "outbox"
+        indexes = (models.Index(fields=("sent_at", "created_at"), name="outbox_unsent"),)
+
+    def __str__(self) -> str:
+        return f"{self.task}({self.object_id}), {'sent' if self.sent_at else 'to be sent'}"
+
+
+class Checkpoint(models.Model):
+    """The world of an attempt after an action: saves rebuilding it from the log. Losing it costs seconds only."""
+
+    attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="checkpoint")
+    after_seq = models.PositiveIntegerField()
+    code_digest = models.CharField(max_length=64)
+    """The code that made it; another code rebuilds from the log."""
+    blob = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"attempt {self.attempt_id} after action {self.after_seq}"
+
+
+class ReviewQuerySet(models.QuerySet["Review"]):
+    def to_read(self) -> ReviewQuerySet:
+        return self.filter(released_at=None)
+
+    def claimable_by(self, grader: User, now: datetime) -> ReviewQuerySet:
+        """Return reviews that nobody else holds: unclaimed, expired, or the grader's own."""
+        free = Q(claimed_by=None) | Q(lease_until__lt=now) | Q(claimed_by=grader.pk)
+        return self.to_read().filter(free)
+
+
+class Review(models.Model):
+    """A grader's work on the explanation of one attempt."""
+
+    attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="review")
+    claimed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="reviews",
+    )
+    lease_until = models.DateTimeField(null=True, blank=True)
+    points = models.JSONField(default=list, blank=True)
+    """Points given per rubric item, in the order of the spec's rubric."""
+    comment = models.TextField(blank=True)
+    version = models.PositiveIntegerField(default=0)
+    """Counts saves: a save from an older page is refused, nothing is overwritten unseen."""
+    released_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = ReviewQuerySet.as_manager()
+
+    class Meta:
+        indexes = (models.Index(fields=("released_at", "created_at"), name="reviews_to_read"),)
+
+    def __str__(self) -> str:
+        return f"review of attempt {self.attempt_id}"
+
+    @property
+    def score(self) -> int:
+        return sum(self.points)
+
+
+def next_seq(attempt_id: int) -> int:
+    """Return the number of the next entry in an attempt's log."""
+    last = Action.objects.filter(attempt_id=attempt_id).aggregate(last=models.Max(F("seq")))["last"]
+    return 0 if last is None else last + 1

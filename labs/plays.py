@@ -1,0 +1,204 @@
+"""Plays: scripts of whole attempts, from a lab's folder. The reference earns every point, a counterexample does not.
+
+A play is a TOML file. ``[[any]]`` or ``[[<hypothesis>]]`` tables are its steps, in order::
+
+    [[demand]]
+    run = "request-log --last 12m --summary"
+    [[demand]]
+    diagnose = { layer = "memory", components = ["kv_pool"], mechanism = "demand_exceeds_pool", … }
+
+``run`` takes a console line; ``until`` repeats lines until a signal is below a value. In a diagnosis ``parameter``
+may name a signal that was read, and a citation names a signal: the latest reading of the phase that shows it is
+cited. ``{fit}`` in a line stands for the sequences that fit the pool, from the log of requests that was read.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from labs import console, incident, worlds
+from labs.catalogue import folder_of
+from labs.judgement import Entry, Judgement, Route, Step, judge, operations_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from labs.incident import Incident, Progress
+    from labs.marking.table import Table
+    from labs.specs import LabSpec
+
+MOST_REPEATS = 40
+
+
+class PlayError(ValueError):
+    """A play that cannot be played; the message names the file and the step."""
+
+
+@dataclass(frozen=True)
+class Play:
+    """One script: a title, the total that it may not exceed, and its steps by hypothesis."""
+
+    slug: str
+    name: str
+    title: str
+    ceiling: float
+    steps: Mapping[str, Sequence[Mapping[str, Any]]]
+
+    def steps_for(self, hypothesis: str) -> Sequence[Mapping[str, Any]]:
+        """Return the steps in this world. Raises PlayError if the play has none for it."""
+        steps = self.steps.get(hypothesis, self.steps.get("any"))
+        if steps is None:
+            raise PlayError(f"{self.slug}/plays/{self.name}.toml: no [[{hypothesis}]] and no [[any]] steps")
+        return steps
+
+
+@cache
+def load_play(slug: str, name: str) -> Play:
+    """Read ``plays/<name>.toml`` of a lab. Raises PlayError naming the file and what is wrong with it."""
+    path = folder_of(slug) / "plays" / f"{name}.toml"
+    where = f"{slug}/plays/{name}.toml"
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        known = ", ".join(names(slug))
+        raise PlayError(f"{where}: there is no such play; this lab has {known}") from None
+    except tomllib.TOMLDecodeError as exc:
+        raise PlayError(f"{where}: not valid TOML: {exc}") from exc
+    steps = {key: value for key, value in data.items() if isinstance(value, list)}
+    for key in ("title", "ceiling"):
+        if key not in data:
+            raise PlayError(f"{where}: {key} is missing")
+    return Play(slug, name, str(data["title"]), float(data["ceiling"]), steps)
+
+
+def names(slug: str) -> list[str]:
+    """Return the names of a lab's plays, the reference first."""
+    found = sorted(path.stem for path in (folder_of(slug) / "plays").glob("*.toml"))
+    return sorted(found, key=lambda name: name != "reference")
+
+
+def perform(spec: LabSpec, seed: int, play: Play, *, hypothesis: str | None = None, progress: Progress | None = None) -> tuple[Incident, list[Entry]]:
+    """Carry a play out in a world and return the world at its end and the log.
+
+    Raises PlayError for a step that the console or the world refuses, unless it says ``may_refuse``.
+    """
+    truth = hypothesis or worlds.hypothesis_of(spec, seed)
+    world = incident.begin(spec, seed, hypothesis=truth, progress=progress)
+    log: list[Entry] = []
+    for position, step in enumerate(play.steps_for(truth), start=1):
+        where = f"{play.slug}/plays/{play.name}.toml, {truth}, step {position}"
+        if "run" in step:
+            _run(world, log, str(step["run"]), where, may_refuse=bool(step.get("may_refuse")), progress=progress)
+        elif "until" in step:
+            _until(world, log, step, where, progress)
+        elif "predict" in step:
+            log.append(Entry("predict", dict(step["predict"]), at_s=world.clock_s))
+        elif "diagnose" in step:
+            log.append(Entry("diagnose", _diagnosis(step["diagnose"], log, where), at_s=world.clock_s))
+        elif "explain" in step:
+            log.append(Entry("explain", {"text": str(step["explain"])}, at_s=world.clock_s))
+        else:
+            raise PlayError(f"{where}: a step is run, until, predict, diagnose or explain")
+    return world, log
+
+
+def _run(world: Incident, log: list[Entry], line: str, where: str, *, may_refuse: bool, progress: Progress | None) -> None:
+    parsed = console.parse(_filled(line, world))
+    if isinstance(parsed, console.Refusal):
+        raise PlayError(f"{where}: {parsed.message}")
+    number = sum(entry.kind == "command" for entry in log) + 1
+    outcome = incident.perform(world, parsed, number, progress)
+    if outcome.kind == "refused":
+        if may_refuse:
+            return
+        raise PlayError(f"{where}: {outcome.text}")
+    data = {**asdict(outcome), "number": number}
+    log.append(Entry("command", {"line": line}, data, outcome.at_s, outcome.cost_s))
+
+
+def _filled(line: str, world: Incident) -> str:
+    if "{fit}" not in line:
+        return line
+    kind = world.world.cluster.workload.spec.classes[0]
+    held = kind.prompt.mean + kind.output.mean * (1 + kind.output.cv**2) / 2
+    return line.replace("{fit}", str(int(0.9 * world.fleet.pool_tokens / held)))
+
+
+def _until(world: Incident, log: list[Entry], step: Mapping[str, Any], where: str, progress: Progress | None) -> None:
+    wanted = step["until"]
+    for _ in range(MOST_REPEATS):
+        for line in step["repeat"]:
+            _run(world, log, str(line), where, may_refuse=False, progress=progress)
+        value = next((e.outcome["signals"][wanted["signal"]] for e in reversed(log) if wanted["signal"] in e.outcome.get("signals", {})), None)
+        if value is not None and value < wanted["below"]:
+            return
+    raise PlayError(f"{where}: {wanted['signal']} did not fall below {wanted['below']}")
+
+
+def _diagnosis(said: Mapping[str, Any], log: Sequence[Entry], where: str) -> dict[str, Any]:
+    """Return the diagnosis with its parameter read off and its citations numbered."""
+    latest: dict[str, Entry] = {}
+    for entry in log:
+        for name in entry.outcome.get("signals", {}) if entry.outcome.get("kind") == "reading" else ():
+            latest[name] = entry
+    diagnosis = dict(said)
+    if isinstance(said.get("parameter"), str):
+        source = latest.get(said["parameter"])
+        if source is None:
+            raise PlayError(f"{where}: no reading shows {said['parameter']}")
+        diagnosis["parameter"] = source.outcome["signals"][said["parameter"]]
+    citations = []
+    for each in said.get("citations", []):
+        if each["signal"] not in latest:
+            raise PlayError(f"{where}: no reading shows {each['signal']}")
+        citations.append({**each, "reading": each.get("reading", latest[each["signal"]].number)})
+    diagnosis["citations"] = citations
+    return diagnosis
+
+
+def route(spec: LabSpec, log: Sequence[Entry]) -> Route:
+    """Return what a carried-out play did and read."""
+    signals: dict[str, int] = {}
+    for entry in log:
+        if entry.kind == "diagnose" or entry.outcome.get("kind") == "change":
+            break
+        signals |= dict.fromkeys(entry.outcome.get("signals", {}), entry.at_s)
+    steps = tuple(
+        Step(str(entry.outcome["kind"]), entry.at_s, entry.cost_s, title_of(spec, entry))
+        for entry in log
+        if entry.kind == "command" and entry.cost_s
+    )
+    return Route(tuple(log), operations_of(log), steps, signals)
+
+
+def title_of(spec: LabSpec, entry: Entry) -> str:
+    """Return one line for an entry of a log: what was read, changed, verified or waited for."""
+    outcome = entry.outcome
+    if outcome["kind"] == "reading":
+        return spec.instruments[outcome["instrument"]].title
+    if outcome["kind"] == "verification":
+        return "p95 TTFT and longest gap, five minutes"
+    if outcome["kind"] == "wait":
+        return f"Waited {incident.clock(entry.cost_s)}"
+    return str(outcome["text"]).splitlines()[0] if outcome["text"] else str(outcome["kind"])
+
+
+def reference_route(spec: LabSpec, seed: int, *, hypothesis: str | None = None, progress: Progress | None = None) -> Route:
+    """Return the reference play of a world, carried out."""
+    _, log = perform(spec, seed, load_play(spec.slug, "reference"), hypothesis=hypothesis, progress=progress)
+    return route(spec, log)
+
+
+def judged(
+    spec: LabSpec, seed: int, name: str, *, table: Table, hypothesis: str | None = None, progress: Progress | None = None
+) -> tuple[Judgement, int]:
+    """Play ``name`` in a world and mark it; return the judgement and the incident seconds that it took."""
+    world, log = perform(spec, seed, load_play(spec.slug, name), hypothesis=hypothesis, progress=progress)
+    reference = reference_route(spec, seed, hypothesis=hypothesis, progress=progress)
+    judgement = judge(
+        spec, seed, log, table=table, reference=reference, live_digest=world.world.cluster.digest(), hypothesis=hypothesis, progress=progress
+    )
+    return judgement, world.clock_s

@@ -1,0 +1,122 @@
+"""Runs the worlds that a lab's information table and its pool of seeds are made of.
+
+Three disjoint streams of seeds: the table's, the pool's, and (inside a twin) none of its own. A seed enters the table
+only if every world does what its hypothesis says at it; a pool seed only if its own world does and the reference
+play earns every point there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from labs import incident, worlds
+from labs.instruments.signals import signal_values, ttft_p95_at
+from labs.marking.table import Signal, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from labs.incident import Incident
+    from labs.marking.table import Value
+    from labs.specs import LabSpec
+
+TABLE_FROM = 1_000_000
+POOL_FROM = 2_000_000
+MOST_TRIED = 5_000
+HEALTHY_TTFT_P95_S = 0.6
+"""While healthy, p95 TTFT stays at or below this at every point of the panel."""
+
+type Row = dict[str, Value]
+
+
+def rows_of(spec: LabSpec, hypothesis: str, seed: int) -> list[Row] | None:
+    """Return every signal at every grid time of one world, or None if it does not do what it says."""
+    world = incident.begin(spec, seed, hypothesis=hypothesis)
+    if not was_healthy(world):
+        return None
+    rows: list[Row] = []
+    alarm_s = spec.alarm.ttft_p95_above_s
+    for at_s in spec.timeline.grid_s:
+        incident.advance(world, at_s)
+        row: Row = dict(signal_values(world.view, sorted(spec.signals)))
+        ttft = row["ttft_p95_s"]
+        rings = isinstance(ttft, float) and ttft > alarm_s
+        if rings == (hypothesis == worlds.HEALTHY):
+            return None
+        rows.append(row)
+    return rows
+
+
+def was_healthy(world: Incident) -> bool:
+    """Tell whether the ten minutes and more before the fault were healthy: p95 TTFT under the alarm, next to no
+    preemption."""
+    timeline = world.spec.timeline
+    points = incident.ttft_series(world, from_s=timeline.healthy_from_s)
+    before = [value for at_s, value in points if at_s <= timeline.fault_at_s and value is not None]
+    samples = [s for s in world.world.cluster.engines[0].samples if timeline.healthy_from_s <= s.t_s <= timeline.fault_at_s]
+    preempted = samples[-1].preemptions - samples[0].preemptions if samples else 0
+    return bool(before) and max(before) <= HEALTHY_TTFT_P95_S and preempted <= 5  # noqa: PLR2004
+
+
+def stays_hurt(spec: LabSpec, hypothesis: str, seed: int) -> bool:
+    """Tell whether the untouched world misses its alarm at the page and at every five minutes until the last moment
+    that a mark can look at."""
+    world = incident.begin(spec, seed, hypothesis=hypothesis)
+    if not was_healthy(world):
+        return False
+    plan = spec.mitigation
+    last_s = spec.timeline.budget_s + plan.settle_s + plan.window_s
+    for at_s in range(0, last_s + 1, 300):
+        incident.advance(world, at_s)
+        ttft = ttft_p95_at(world.world.cluster, float(at_s))
+        if ttft is None or ttft <= 2 * spec.alarm.ttft_p95_above_s:
+            return False
+    return True
+
+
+def make_table(spec: LabSpec, seeds: int, told: Callable[[str], None]) -> tuple[Table, dict[str, int]]:
+    """Return the information table over the first ``seeds`` seeds at which every world qualifies, and how many seeds
+    each world turned away."""
+    order = sorted(spec.hypotheses, key=lambda key: spec.hypotheses[key].world.burst is None)
+    names = [*order, worlds.HEALTHY]
+    runs: dict[tuple[str, int], list[Row]] = {(name, at_s): [] for name in names for at_s in spec.timeline.grid_s}
+    refused = dict.fromkeys(names, 0)
+    kept = 0
+    for seed in range(TABLE_FROM, TABLE_FROM + MOST_TRIED):
+        found: dict[str, list[Row]] = {}
+        for name in names:
+            rows = rows_of(spec, name, seed)
+            if rows is None:
+                refused[name] += 1
+                break
+            found[name] = rows
+        if len(found) < len(names):
+            continue
+        for name, rows in found.items():
+            for at_s, row in zip(spec.timeline.grid_s, rows, strict=True):
+                runs[name, at_s].append(row)
+        kept += 1
+        told(f"table: {kept} of {seeds} seeds, {seed - TABLE_FROM + 1} tried")
+        if kept == seeds:
+            break
+    else:
+        raise RuntimeError(f"{spec.slug}: only {kept} of {seeds} seeds qualify; turned away by {refused}")
+    table = Table(
+        hypotheses=tuple(spec.hypotheses),
+        priors=spec.priors,
+        grid_s=spec.timeline.grid_s,
+        signals=tuple(
+            Signal(name=key, unit=each.unit, transform=each.transform, resolution=each.resolution) for key, each in spec.signals.items()
+        ),
+        runs={key: tuple(rows) for key, rows in runs.items()},
+    )
+    return table, refused
+
+
+def pool_seeds(spec: LabSpec) -> Iterator[tuple[int, str]]:
+    """Return the pool seeds whose worlds stay hurt, and their hypotheses, in order."""
+    for seed in range(POOL_FROM, POOL_FROM + MOST_TRIED):
+        hypothesis = worlds.hypothesis_of(spec, seed)
+        if stays_hurt(spec, hypothesis, seed):
+            yield seed, hypothesis
+
