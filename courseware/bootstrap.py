@@ -187,7 +187,8 @@ def install(*, tests: bool) -> None:
     say(f"Setting up: the packages of {' and '.join(files)}")
     named = [part for name in files for part in ("-r", name)]
     do(
-        *(uv(), "pip", "install", "--quiet", "--require-hashes", "--python", VENV_PYTHON, *named),
+        uv(),
+        *("pip", "install", "--quiet", "--require-hashes", "--python", str(VENV_PYTHON), *named),
         otherwise="The packages could not be installed; uv's last lines are above. Nothing was started.",
     )
     stamp.write_text(digest)
