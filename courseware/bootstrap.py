@@ -165,16 +165,15 @@ def make_venv() -> None:
         return
     python = suitable_python()
     say(f"Setting up: .venv, with {python or 'a Python that uv fetches'}")
-    do(
-        uv(),
-        *("venv", "--quiet", "--clear", "--no-project", "--python", python or "3.13"),
-        VENV,
-        otherwise=(
+    create = (uv(), "venv", "--quiet", "--clear", "--no-project", "--python")
+    if python:
+        do(*create, python, VENV, otherwise="uv could not make .venv; its last lines are above.")
+    elif not succeeds(*create, "3.13", VENV):
+        raise SetUpError(
             "The site needs Python 3.12 or newer: none is installed, and uv could not fetch one. "
             "Install it (Debian 13: apt-get install python3; macOS: brew install python@3.13; "
             "anywhere: pyenv install 3.13), then try again."
-        ),
-    )
+        )
 
 
 def install(*, tests: bool) -> None:
