@@ -1,4 +1,4 @@
-"""The life of a computed answer: asked, claimed, computed, kept. (workflow)
+"""The life of a computed answer: asked, claimed, computed, kept.
 
 Nothing here publishes to the broker: the view does, after commit. A message may be lost or come
 twice; :func:`claim_forgotten` and the guard in :func:`compute` make both harmless.
@@ -21,6 +21,7 @@ from lessons.predictions import all_computations, code_version
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from lessons.models import ComputedAnswerQuerySet
     from lessons.simulations import Progress
 
 logger = logging.getLogger(__name__)
@@ -71,8 +72,8 @@ def compute(answer_id: int) -> None:
     mine.move(Status.RUNNING, Status.DONE, result=result, error="", finished_at=timezone.now())
 
 
-def _note(mine: object, progress: Progress) -> bool:
-    return mine.move(  # type: ignore[attr-defined, no-any-return]
+def _note(mine: ComputedAnswerQuerySet, progress: Progress) -> bool:
+    return mine.move(
         Status.RUNNING,
         Status.RUNNING,
         done_s=progress.done_s,

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from lessons.simulations import Run, Steps
 
+_MOST_TICKS = 7
+_LABEL_ROOM = 0.24
 COLOURS = {"c0": "2px,3px", "c1": "solid", "c2": "8px,3px"}
 """Colour token and its dash; c0 is what was left untouched."""
 
@@ -95,22 +97,30 @@ def plot(
         for line in lines
     ]
     ends = sorted(line.y[-1] for line in lines if line.y)
+    apart = not ends or ends[-1] - ends[0] > top * 0.2
+    span = x_range[1] - x_range[0]
+    tick = next(step for step in (2, 4, 5, 10, 20, 30, 60) if span / step <= _MOST_TICKS)
+    ticks = [n * tick for n in range(-_MOST_TICKS, 2 * _MOST_TICKS)]
     labels = [
         {
-            "x": x_range[1],
+            "x": line.x[-1],
             "y": round(line.y[-1], 3),
             "text": line.name,
             "showarrow": False,
-            "xanchor": "right",
-            "xshift": -2,
-            # The upper line's label stands above it, the lower one's below.
-            "yshift": 11 if line.y[-1] == ends[-1] else -11,
+            "xanchor": "left",
+            "xshift": 4,
+            # Labels of lines that end close together are pushed apart.
+            "yshift": 0 if apart else 7 if line.y[-1] == ends[-1] else -7,
             "font": {"color": f"--{line.token}", "size": 12},
         }
         for line in lines
         if line.y
     ]
-    xaxis: dict[str, Any] = {"range": list(x_range)}
+    # Room at the right for the labels of the lines.
+    xaxis: dict[str, Any] = {
+        "range": [x_range[0], x_range[1] + span * _LABEL_ROOM],
+        "tickvals": [value for value in ticks if x_range[0] <= value <= x_range[1]],
+    }
     if x_title:
         xaxis["title"] = {"text": x_title}
     else:

@@ -66,7 +66,7 @@ class PredictionForm(forms.Form):
 
 
 class SeenForm(forms.Form):
-    """What did you see?"""
+    """What the learner saw at the reveal."""
 
     seen = forms.CharField(
         max_length=LINE,

@@ -28,7 +28,7 @@ SLOT = re.compile(
     r'<div class="slot" data-block="(?P<block>[a-z]+)" data-name="(?P<name>[^"]+)"></div>'
 )
 _LAYER_MARK = rf":({'|'.join(LAYERS)}):"
-_NOTE_LAYOUT = {"note": "i-warn"}
+_AROUND_DETAILS = re.compile(r"\s*(</details>)|(<details[^>]*>)\n(?=<summary>)|(</summary>)\n")
 
 
 def _icon(parent: ET.Element, symbol: str) -> ET.Element:
@@ -136,7 +136,7 @@ class _Furniture(Treeprocessor):
 # --------------------------------------------------------------------------------------------- blocks
 
 
-class _Slot(MarkdownBlock):
+class _Slot(MarkdownBlock):  # type: ignore[misc]  # pymdown has no types
     NAME = "slot"
     ARGUMENT = True
 
@@ -147,7 +147,7 @@ class _Slot(MarkdownBlock):
         )
 
 
-class _InShort(MarkdownBlock):
+class _InShort(MarkdownBlock):  # type: ignore[misc]  # pymdown has no types
     NAME = "in-short"
 
     def on_create(self, parent: ET.Element) -> ET.Element:
@@ -163,14 +163,14 @@ class _InShort(MarkdownBlock):
             block[0].insert(0, label)
 
 
-class _Takeaway(MarkdownBlock):
+class _Takeaway(MarkdownBlock):  # type: ignore[misc]  # pymdown has no types
     NAME = "takeaway"
 
     def on_create(self, parent: ET.Element) -> ET.Element:
         return ET.SubElement(parent, "section", {"class": "takeaway", "aria-label": "Takeaway"})
 
 
-class _Titled(MarkdownBlock):
+class _Titled(MarkdownBlock):  # type: ignore[misc]  # pymdown has no types
     """A box with a small heading that names it."""
 
     ARGUMENT = True
@@ -197,7 +197,7 @@ class _Analogy(_Titled):
     TAG = "figure"
 
 
-class _Side(MarkdownBlock):
+class _Side(MarkdownBlock):  # type: ignore[misc]  # pymdown has no types
     NAME = "side"
     ARGUMENT = True
 
@@ -207,7 +207,7 @@ class _Side(MarkdownBlock):
         return side
 
 
-class _Formula(MarkdownBlock):
+class _Formula(MarkdownBlock):  # type: ignore[misc]  # pymdown has no types
     NAME = "formula"
     ARGUMENT = True
 
@@ -218,7 +218,7 @@ class _Formula(MarkdownBlock):
         return figure
 
 
-class _Table(MarkdownBlock):
+class _Table(MarkdownBlock):  # type: ignore[misc]  # pymdown has no types
     NAME = "table"
     ARGUMENT = True
 
@@ -237,7 +237,7 @@ class _Table(MarkdownBlock):
         return self.scroll
 
 
-class _Blocks(BlocksExtension):
+class _Blocks(BlocksExtension):  # type: ignore[misc]  # pymdown has no types
     def extendMarkdownBlocks(  # noqa: N802  # pymdown's name
         self, md: markdown.Markdown, block_mgr: Any
     ) -> None:
@@ -270,7 +270,10 @@ def _converter(keywords: Mapping[str, Keyword]) -> markdown.Markdown:
 
 def page_html(source: str, keywords: Mapping[str, Keyword]) -> str:
     """Render a station's text; interactive blocks are ``/// slot | block name`` and become slots."""
-    return _converter(keywords).convert(source)
+    html = _converter(keywords).convert(source)
+    # The serialiser breaks lines around <details>, and a line break before a comma is a space.
+    html = _AROUND_DETAILS.sub(lambda found: found[1] or found[2] or found[3], html)
+    return html.replace("<pre>", '<pre tabindex="0" role="region" aria-label="Example">')
 
 
 def text_html(source: str) -> str:

@@ -224,7 +224,7 @@ def prediction_card(
     shown = {**card.__dict__, "said": _number(commit.value), "progress": answer.progress}
     if not answer.is_done:
         return PredictionCard(**{**shown, "state": "failed" if answer.is_failed else "waiting"})
-    result = dict(answer.result)
+    result = dict(answer.result or {})
     result["plots"] = _plots(f"prediction-{text.key}", result)
     shown |= {
         "state": "revealed",

@@ -1,4 +1,4 @@
-"""What a learner has read, tried and committed. (workflow)"""
+"""What a learner has read, tried and committed."""
 
 from __future__ import annotations
 

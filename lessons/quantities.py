@@ -165,6 +165,7 @@ def _shown() -> dict[str, str]:
         "graphs_gib": f"{lines['graphs']:.3f}",
         "context_gib": f"{lines['context']:.3f}",
         "pool_gib": f"{lines['pool']:.3f}",
+        "pool_round_gib": f"{lines['pool']:.0f}",
         "other_gib": f"{lines['activations'] + lines['graphs'] + lines['context']:.3f}",
         "atlas_kib": _whole(ATLAS.kv_bytes_per_token / KIB),
         "llama_kib": _whole(NUMBERS["llama_kib_rank"]),

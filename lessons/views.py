@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -128,10 +129,9 @@ def answer(request: HttpRequest, lesson: str, check: str) -> HttpResponseBase:
     form = CheckForm(question, request.POST)
     if not form.is_valid():
         return _check(request, found, here, question, form=form)
-    try:
+    # A resolved card says so itself: it shows every try and the explanation.
+    with suppress(progress.AlreadyResolvedError):
         progress.answer_check(signed_in(request), found, question, form.cleaned_data["answer"])
-    except progress.AlreadyResolvedError:
-        pass  # The card says so: it shows every try and the explanation.
     return _check(request, found, here, question)
 
 
@@ -229,7 +229,7 @@ def _have_computed(answer: ComputedAnswer) -> None:
     """Have an answer computed: a short one here, a long one by a worker. The guess is stored."""
     if predictions.QUESTIONS[answer.name.partition(":")[2]].is_long:
         if computing.claim_forgotten(answer):
-            tasks.compute_answer.delay_on_commit(answer.pk)
+            tasks.compute_answer.delay_on_commit(answer.pk)  # type: ignore[attr-defined]
     else:
         computing.compute(answer.pk)
 

@@ -1,0 +1,51 @@
+import pytest
+
+from lessons.questions import QuestionError, parse_question
+
+ONE = "Ask?\n\n- [ ] a\n  > tempts\n- [x] b\n> Because."
+
+
+def test_a_question_keeps_options_feedback_and_explanation():
+    question = parse_question("q", {"kind": "one"}, ONE)
+    assert question.text == "Ask?"
+    assert [(o.text, o.right, o.feedback) for o in question.options] == [
+        ("a", False, "tempts"),
+        ("b", True, ""),
+    ]
+    assert question.explanation == "Because."
+
+
+def test_an_option_keeps_its_key_when_others_move():
+    turned = "Ask?\n\n- [x] b\n- [ ] a\n  > tempts\n> Because."
+    first = parse_question("q", {"kind": "one"}, ONE)
+    second = parse_question("q", {"kind": "one"}, turned)
+    assert {o.key for o in first.options} == {o.key for o in second.options}
+    assert first.right_keys == second.right_keys
+
+
+@pytest.mark.parametrize(
+    ("options", "body", "words"),
+    [
+        ({}, ONE, "write one, many or number"),
+        ({"kind": "one"}, "- [x] b\n- [ ] a\n  > t\n> e", "question is missing"),
+        ({"kind": "one"}, "A?\n- [x] b\n- [ ] a\n  > t", "explanation is missing"),
+        ({"kind": "one"}, "A?\n- [x] b\n- [ ] a\n> e", "“a” has no feedback"),
+        ({"kind": "one"}, "A?\n- [ ] b\n  > t\n- [ ] a\n  > t\n> e", "no option is right"),
+        ({"kind": "one"}, "A?\n- [x] b\n- [x] a\n> e", "kind: many"),
+        ({"kind": "one"}, "A?\n- [x] b\n> e", "two options or more"),
+        ({"kind": "one"}, "A?\n- [x] b\n- [ ] b\n  > t\n> e", "same text"),
+        ({"kind": "one"}, "A?\n- [x] b\nstray\n> e", "text after the options"),
+        ({"kind": "number"}, "A?\n- otherwise\n  > t\n> e", "needs an answer"),
+        ({"kind": "number", "answer": "7"}, "A?\n- 8\n  > t\n> e", "otherwise"),
+        ({"kind": "number", "answer": "= nope"}, "A?\n- otherwise\n  > t\n> e", "'nope'"),
+        (
+            {"kind": "number", "answer": "7", "within": "few"},
+            "A?\n- otherwise\n  > t\n> e",
+            "within",
+        ),
+        ({"kind": "number", "answer": "7"}, "A?\n- 7\n  > t\n- otherwise\n  > t\n> e", "is right"),
+    ],
+)
+def test_a_check_that_cannot_be_asked_says_why(options, body, words):
+    with pytest.raises(QuestionError, match=words):
+        parse_question("q", options, body)
