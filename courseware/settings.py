@@ -335,10 +335,16 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 15,
         "options": {"expires": 15},
     },
+    # Sends what the broker did not get, and takes up what went silent.
+    "tend-actions": {
+        "task": "labs.tasks.tend_actions",
+        "schedule": 5,
+        "options": {"expires": 5},
+    },
 }
 
 # An action whose worker has been silent for so long is taken up by another ...
-LABS_SILENCE_S = env_int("LABS_SILENCE_S", default=30, minimum=1)
+LABS_SILENCE_S = env_int("LABS_SILENCE_S", default=10, minimum=1)
 # ... and one that nobody took up for so long is announced again.
 LABS_FORGOTTEN_S = env_int("LABS_FORGOTTEN_S", default=10, minimum=1)
 

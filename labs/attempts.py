@@ -24,7 +24,7 @@ from django.utils import timezone
 
 from labs import console, doorbell, incident, pool
 from labs.digest import world_digest
-from labs.models import Action, Attempt, Checkpoint, Outbox, Review, next_seq
+from labs.models import Action, Attempt, Checkpoint, Outbox, next_seq
 
 if TYPE_CHECKING:
     from courseware.models import User
@@ -448,7 +448,3 @@ class _Teller:
             raise Stopped
         doorbell.ring(self._action.attempt_id)
 
-
-def open_review(attempt: Attempt) -> None:
-    """Put the attempt's explanation into the graders' queue, once."""
-    Review.objects.get_or_create(attempt=attempt)

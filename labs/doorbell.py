@@ -21,7 +21,7 @@ def ring(attempt_id: int) -> None:
     try:
         _broker().publish(channel(attempt_id), "moved")
     except redis.RedisError:
-        logger.warning("no broker to tell the pages of attempt %s; they will poll", attempt_id)
+        logger.debug("no broker to tell the pages of attempt %s; they will poll", attempt_id)
 
 
 @cache

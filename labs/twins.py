@@ -199,8 +199,8 @@ def _measured(request: Request, measure_: str, now_s: float) -> float | None:
     first_s, last_s = request.first_token_s, request.last_token_s
     if measure_ == "ttft":
         return (now_s if first_s is None else first_s) - request.sent_s
-    if last_s is None:
-        return 0.0
+    if last_s is None:  # Silence since it was sent: nobody who waits for a first token has no pause.
+        return now_s - request.sent_s
     silent_s = 0.0 if request.finish_s is not None else now_s - last_s
     return max(request.longest_gap_s, silent_s)
 
