@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.utils import timezone
 
-from labs import attempts, plays, pool
+from labs import attempts, plays, tables
 from labs.judgement import Entry, judge
 from labs.models import Action, Attempt, Review
 
@@ -36,7 +36,7 @@ def mark_attempt(action: Action, progress: Progress) -> None:
         attempt.spec,
         attempt.seed,
         log,
-        table=pool.table(attempt.lab_slug),
+        table=tables.table_for(attempt.spec, progress),
         reference=plays.reference_route(attempt.spec, attempt.seed, progress=progress),
         live_digest=world.world.cluster.digest(),
         progress=progress,

@@ -204,6 +204,25 @@ class Checkpoint(models.Model):
         return f"attempt {self.attempt_id} after action {self.after_seq}"
 
 
+class InformationTable(models.Model):
+    """A lab's information table that workers compute, seed by seed, when the one beside its spec is not today's."""
+
+    lab_slug = models.SlugField(max_length=80)
+    digest = models.CharField(max_length=64)
+    """Of the code and the spec that it follows from."""
+    next_seed = models.PositiveBigIntegerField()
+    found = models.JSONField(default=list)
+    """What every world read at each qualified seed."""
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("lab_slug", "digest"), name="one_table_per_digest"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.lab_slug}, {len(self.found)} seeds"
+
+
 class ReviewQuerySet(models.QuerySet["Review"]):
     def to_read(self) -> ReviewQuerySet:
         return self.filter(released_at=None)

@@ -14,7 +14,7 @@ from labs.instruments.signals import signal_values, ttft_p95_at
 from labs.marking.table import Signal, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from labs.incident import Incident
     from labs.marking.table import Value
@@ -53,7 +53,11 @@ def was_healthy(world: Incident) -> bool:
     timeline = world.spec.timeline
     points = incident.ttft_series(world, from_s=timeline.healthy_from_s)
     before = [value for at_s, value in points if at_s <= timeline.fault_at_s and value is not None]
-    samples = [s for s in world.world.cluster.engines[0].samples if timeline.healthy_from_s <= s.t_s <= timeline.fault_at_s]
+    samples = [
+        s
+        for s in world.world.cluster.engines[0].samples
+        if timeline.healthy_from_s <= s.t_s <= timeline.fault_at_s
+    ]
     preempted = samples[-1].preemptions - samples[0].preemptions if samples else 0
     return bool(before) and max(before) <= HEALTHY_TTFT_P95_S and preempted <= 5  # noqa: PLR2004
 
@@ -74,43 +78,62 @@ def stays_hurt(spec: LabSpec, hypothesis: str, seed: int) -> bool:
     return True
 
 
-def make_table(spec: LabSpec, seeds: int, told: Callable[[str], None]) -> tuple[Table, dict[str, int]]:
-    """Return the information table over the first ``seeds`` seeds at which every world qualifies, and how many seeds
-    each world turned away."""
-    order = sorted(spec.hypotheses, key=lambda key: spec.hypotheses[key].world.burst is None)
-    names = [*order, worlds.HEALTHY]
-    runs: dict[tuple[str, int], list[Row]] = {(name, at_s): [] for name in names for at_s in spec.timeline.grid_s}
-    refused = dict.fromkeys(names, 0)
-    kept = 0
-    for seed in range(TABLE_FROM, TABLE_FROM + MOST_TRIED):
-        found: dict[str, list[Row]] = {}
-        for name in names:
-            rows = rows_of(spec, name, seed)
-            if rows is None:
-                refused[name] += 1
-                break
-            found[name] = rows
-        if len(found) < len(names):
-            continue
-        for name, rows in found.items():
-            for at_s, row in zip(spec.timeline.grid_s, rows, strict=True):
-                runs[name, at_s].append(row)
-        kept += 1
-        told(f"table: {kept} of {seeds} seeds, {seed - TABLE_FROM + 1} tried")
-        if kept == seeds:
-            break
-    else:
-        raise RuntimeError(f"{spec.slug}: only {kept} of {seeds} seeds qualify; turned away by {refused}")
-    table = Table(
+def seed_rows(spec: LabSpec, seed: int) -> dict[str, list[Row]] | str:
+    """Return every world's rows at a table seed, or the first world that does not do what it says at it.
+
+    The rarest world goes first, so that a seed is turned away cheaply.
+    """
+    rare_first = sorted(spec.hypotheses, key=lambda key: spec.hypotheses[key].world.burst is None)
+    found: dict[str, list[Row]] = {}
+    for name in (*rare_first, worlds.HEALTHY):
+        rows = rows_of(spec, name, seed)
+        if rows is None:
+            return name
+        found[name] = rows
+    return found
+
+
+def table_of(spec: LabSpec, found: Sequence[Mapping[str, list[Row]]]) -> Table:
+    """Return the information table of what qualified seeds read, one entry a seed."""
+    names = (*spec.hypotheses, worlds.HEALTHY)
+    return Table(
         hypotheses=tuple(spec.hypotheses),
         priors=spec.priors,
         grid_s=spec.timeline.grid_s,
         signals=tuple(
-            Signal(name=key, unit=each.unit, transform=each.transform, resolution=each.resolution) for key, each in spec.signals.items()
+            Signal(name=key, unit=each.unit, transform=each.transform, resolution=each.resolution)
+            for key, each in spec.signals.items()
         ),
-        runs={key: tuple(rows) for key, rows in runs.items()},
+        runs={
+            (name, at_s): tuple(rows[name][position] for rows in found)
+            for name in names
+            for position, at_s in enumerate(spec.timeline.grid_s)
+        },
     )
-    return table, refused
+
+
+def make_table(
+    spec: LabSpec, seeds: int, told: Callable[[str], None]
+) -> tuple[Table, dict[str, int]]:
+    """Return the information table over the first ``seeds`` seeds at which every world qualifies, and how many seeds
+    each world turned away.
+
+    Raises RuntimeError if too few of the first MOST_TRIED seeds qualify.
+    """
+    refused: dict[str, int] = {}
+    found: list[dict[str, list[Row]]] = []
+    for seed in range(TABLE_FROM, TABLE_FROM + MOST_TRIED):
+        rows = seed_rows(spec, seed)
+        if isinstance(rows, str):
+            refused[rows] = refused.get(rows, 0) + 1
+            continue
+        found.append(rows)
+        told(f"table: {len(found)} of {seeds} seeds, {seed - TABLE_FROM + 1} tried")
+        if len(found) == seeds:
+            return table_of(spec, found), refused
+    raise RuntimeError(
+        f"{spec.slug}: only {len(found)} of {seeds} seeds qualify; turned away by {refused}"
+    )
 
 
 def pool_seeds(spec: LabSpec) -> Iterator[tuple[int, str]]:
@@ -119,4 +142,3 @@ def pool_seeds(spec: LabSpec) -> Iterator[tuple[int, str]]:
         hypothesis = worlds.hypothesis_of(spec, seed)
         if stays_hurt(spec, hypothesis, seed):
             yield seed, hypothesis
-
