@@ -179,9 +179,9 @@ def make_venv() -> None:
 def install(*, tests: bool) -> None:
     """Install the pinned requirements, unless the stamp says that they are in."""
     files = ["requirements.txt"] + (["requirements-dev.txt"] if tests else [])
-    digest = hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in files)).hexdigest()
-    stamp = VENV / ("stamp-tests" if tests else "stamp-site")
-    if stamp.exists() and stamp.read_text() == digest:
+    wanted = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest() for name in files}
+    stamps = {name: VENV / f"installed-{name}" for name in files}
+    if all(stamps[name].exists() and stamps[name].read_text() == wanted[name] for name in files):
         return
     say(f"Setting up: the packages of {' and '.join(files)}")
     named = [part for name in files for part in ("-r", name)]
@@ -190,7 +190,8 @@ def install(*, tests: bool) -> None:
         *("pip", "install", "--quiet", "--require-hashes", "--python", str(VENV_PYTHON), *named),
         otherwise="The packages could not be installed; uv's last lines are above. Nothing was started.",
     )
-    stamp.write_text(digest)
+    for name in files:
+        stamps[name].write_text(wanted[name])
 
 
 def ensure_browser() -> None:

@@ -383,7 +383,7 @@ def serve(site: Site) -> None:
             print("Sign in as (each link works once; `manage.py sign_in_link` makes another):")
             print("\n".join(links) + "\n")
         print(f"Broker: {broker}.")
-        print(f"Logs: {shown(site.run_dir)}/*.log. Ctrl-C stops everything.", flush=True)
+        print(f"Logs, and mails: {shown(site.run_dir)}/*.log. Ctrl-C stops everything.", flush=True)
         while True:
             site.raise_if_one_died()
             time.sleep(0.5)

@@ -194,7 +194,11 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_UNIQUE_EMAIL = True
-ACCOUNT_EMAIL_VERIFICATION = env_str("EMAIL_VERIFICATION", "optional" if DEBUG else "mandatory")
+ACCOUNT_EMAIL_VERIFICATION = env_str(
+    # Without a mail server nobody could follow the link.
+    "EMAIL_VERIFICATION",
+    "mandatory" if env_str("MAIL_HOST") else "optional",
+)
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "Debugging LLM Serving: "
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "http" if DEBUG else "https"
 # False: only people whom an operator invited (`manage.py invite`) can get in.
