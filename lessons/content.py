@@ -87,10 +87,14 @@ class Station:
     takeaway: str
     """Its one-sentence takeaway, Markdown, for the lesson's front page."""
 
-    @property
-    def has_chart(self) -> bool:
-        """Tell whether a chart may stand on the page: only then is the chart library loaded."""
-        return bool(self.predictions) or any(
+    def has_chart(self, *, commits: bool) -> bool:
+        """Tell whether a chart may stand on the page: only then is the chart library loaded.
+
+        ``commits`` is true for a reader who may commit predictions, whose reveals draw charts.
+        """
+        if commits and any(predictions.QUESTIONS[key].is_charted for key in self.predictions):
+            return True
+        return any(
             part.kind == "figure" and figures.FIGURES[part.value].is_plot for part in self.parts
         )
 

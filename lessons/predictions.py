@@ -62,6 +62,8 @@ class Question:
     """Names of the facts that the explanation may use."""
     is_long: bool = False
     """True: a worker computes it, since it takes longer than a page may (0.3 s)."""
+    is_charted: bool = False
+    """True: its reveal draws a chart."""
     highest: float = 1e9
     whole: bool = False
 
@@ -364,17 +366,17 @@ QUESTIONS: Mapping[str, Question] = MappingProxyType(
             Question(
                 "double-arrivals", "times", _double,
                 frozenset({"ratio", "low", "high", "low_running", "high_running", "running_ratio"}),
-                highest=1000,
+                is_charted=True, highest=1000,
             ),
             Question(
                 "cap-28", "seconds", _cap,
                 frozenset({*_CAP_FACTS, "wanted", "wanted_share", "worse", "seeds"}),
-                is_long=True, highest=100_000,
+                is_long=True, is_charted=True, highest=100_000,
             ),
             Question(
                 "drain-30", "per cent", _drain,
                 frozenset({"streams", "done", "cut", "last", "share"}),
-                highest=100,
+                is_charted=True, highest=100,
             ),
         )
     }

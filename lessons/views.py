@@ -93,6 +93,7 @@ def _station_page(
         "marks": pages.ruler(found, mine, station),
         "number": place + 1,
         "slots": pages.slots(found, station, mine, computing.answered_now, replaced=replaced),
+        "has_chart": station.has_chart(commits=request.user.is_authenticated),
         "read": station.slug in mine.read,
         "untried": [key for key in station.checks if key not in mine.tries],
         "previous": found.stations[place - 1] if place else None,

@@ -29,6 +29,7 @@ def test_a_question_computes_every_fact_that_its_explanation_may_use(key, reveal
 
 @pytest.mark.parametrize("key", QUESTIONS)
 def test_a_chart_has_a_sentence_and_a_table_beside_it(key, reveals):
+    assert bool(reveals[key].plots) == QUESTIONS[key].is_charted
     for plot in reveals[key].plots:
         assert plot.spoken
         assert reveals[key].table.rows

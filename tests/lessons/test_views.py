@@ -62,8 +62,14 @@ def test_an_unknown_card_is_not_found(learner_client, key):
 
 
 def test_a_page_without_a_chart_loads_no_chart_library(client, at):
-    assert "plotly" not in html_of(client, at.station("compatibility"))
+    for station in ("classify", "four-ooms", "compatibility", "lifetime"):
+        assert "plotly" not in html_of(client, at.station(station))
     assert "plotly" in html_of(client, at.station("overload"))
+
+
+def test_a_reader_who_may_see_a_reveal_gets_the_chart_library(learner_client, at):
+    assert "plotly" in html_of(learner_client, at.station("lifetime"))
+    assert "plotly" not in html_of(learner_client, at.station("four-ooms"))
 
 
 def test_a_page_weighs_little(client, at):
