@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import tokenize
 from functools import cache
 from pathlib import Path
 
-from labs.catalogue import folder_of
+from labs.catalogue import labs
 
 _HERE = Path(__file__).parent
-_ROOMS = ("simulator", "instruments", "worlds.py", "incident.py")
+_ROOMS = ("simulator", "instruments/signals.py", "worlds.py", "incident.py", "table_runs.py")
+_WORLD_KEYS = {"timeline", "alarm", "slos", "fleet", "traffic", "hypotheses", "mitigation"}
+"""Of a spec; titles, prices and texts change no world."""
 _LAYOUT = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -28,7 +31,10 @@ _LAYOUT = {
 @cache
 def world_digest(slug: str) -> str:
     """Return the digest of everything that a lab's worlds follow from, 64 hexadecimal digits."""
-    total = hashlib.sha256((folder_of(slug) / "lab.toml").read_bytes())
+    spec = labs()[slug]
+    said = spec.model_dump(mode="json", include=_WORLD_KEYS) | {"signals": sorted(spec.signals)}
+    said["hypotheses"] = {key: each["world"] for key, each in said["hypotheses"].items()}
+    total = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
     for room in _ROOMS:
         path = _HERE / room
         files = (
