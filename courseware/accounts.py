@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from allauth.account.adapter import DefaultAccountAdapter
-from allauth.account.forms import LoginForm, SignupForm
+from allauth.account.forms import AddEmailForm, LoginForm, SignupForm
 from django import forms
 from django.conf import settings
 
@@ -31,6 +31,15 @@ class SignInForm(LoginForm):  # type: ignore[misc]  # allauth has no types
             self.fields["remember"].label = "Stay signed in on this machine"
         for field in self.fields.values():
             field.widget.attrs.pop("placeholder", None)
+
+
+class AnotherAddressForm(AddEmailForm):  # type: ignore[misc]  # allauth has no types
+    """One more e-mail address."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["email"].label = "Another e-mail address"
+        self.fields["email"].widget.attrs.pop("placeholder", None)
 
 
 class SignUpForm(SignupForm):  # type: ignore[misc]  # allauth has no types

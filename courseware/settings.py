@@ -187,6 +187,7 @@ LOGOUT_REDIRECT_URL = "home"
 
 ACCOUNT_ADAPTER = "courseware.accounts.AccountAdapter"
 ACCOUNT_FORMS = {
+    "add_email": "courseware.accounts.AnotherAddressForm",
     "login": "courseware.accounts.SignInForm",
     "signup": "courseware.accounts.SignUpForm",
 }
