@@ -1,0 +1,144 @@
+"""The lines that look: what may stand before a pipe and is answered by an instrument."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from labs.console.commands import Command, Filter, Reader, Refusal, unknown
+from labs.console.durations import duration_s
+from labs.console.filters import read_filter
+
+
+def _curl(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+    urls = [word for word in arguments if not word.startswith("-")]
+    flags = [word for word in arguments if word.startswith("-")]
+    unknown = [
+        flag for flag in flags if flag not in {"-s", "-sS", "-S", "-sf", "-f", "-G", "--silent"}
+    ]
+    if unknown:
+        return Refusal(
+            f"curl: this console knows -s and nothing else; take out `{unknown[0][:40]}`."
+        )
+    if len(urls) != 1:
+        return Refusal("curl: give it one address: `curl -s localhost:8000/metrics`.")
+    address = urls[0] if "://" in urls[0] else f"http://{urls[0]}"
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return Refusal(
+            f"curl: `{urls[0][:60]}` is no address. `curl -s localhost:8000/metrics` is one."
+        )
+    if host not in {"localhost", "127.0.0.1"}:
+        return Refusal(
+            "curl: only localhost answers: 8000 is the engine, 9090 Prometheus, 9400 DCGM."
+        )
+    if port == 8000 and parts.path == "/metrics":  # noqa: PLR2004
+        return Command("metrics", filters=filters)
+    if port == 8000 and parts.path in {"/health", "/version"}:  # noqa: PLR2004
+        return Command("metrics", target=parts.path, filters=filters)
+    if port == 9400 and parts.path == "/metrics":  # noqa: PLR2004
+        return Command("dcgm", filters=filters)
+    if port == 9090 and parts.path == "/api/v1/query":  # noqa: PLR2004
+        raw = parts.query
+        queries = parse_qs(raw.replace("+", "%2B")).get("query", [])
+        if len(queries) != 1:
+            return Refusal(
+                "curl: Prometheus wants one `query=`: `curl -s 'localhost:9090/api/v1/query?query=vllm:num_requests_waiting'`."
+            )
+        return Command("promql", target=unquote(queries[0]), filters=filters)
+    return Refusal(
+        "curl: nothing answers there. localhost:8000/metrics is the engine, localhost:9090/api/v1/query?query=… Prometheus, localhost:9400/metrics DCGM."
+    )
+
+
+def _promql(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+    if not arguments:
+        return Refusal(
+            "promql: give it an expression: `promql 'increase(vllm:num_preemptions_total[5m])'`."
+        )
+    return Command("promql", target=" ".join(arguments), filters=filters)
+
+
+def _nvidia_smi(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+    if not arguments or arguments[0] == "dmon" or arguments[0].startswith("--query-gpu="):
+        target = " ".join(arguments)
+        return Command("nvidia-smi", target=target, filters=filters)
+    return Refusal(
+        "nvidia-smi: this lab has the plain table, `dmon`, and `--query-gpu=… --format=csv`."
+    )
+
+
+def _dcgm(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+    if arguments and arguments[0] != "dmon":
+        return Refusal(
+            "dcgmi: this lab has `dcgmi dmon`, the same counters as localhost:9400/metrics."
+        )
+    return Command("dcgm", filters=filters)
+
+
+def _request_log(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+    options: dict[str, str] = {"view": "summary", "last": "5m"}
+    words = list(arguments)
+    while words:
+        word = words.pop(0)
+        if word == "--last":
+            seconds = duration_s(words.pop(0) if words else "")
+            if seconds not in {300, 720}:
+                return Refusal(
+                    "request-log: --last takes 5m or 12m, the two windows that the gateway keeps."
+                )
+            options["last"] = "5m" if seconds == 300 else "12m"  # noqa: PLR2004
+        elif word in {"--summary", "--gaps", "--waiting"}:
+            options["view"] = word.removeprefix("--")
+        else:
+            return unknown("request-log", word, ["--last", "--summary", "--gaps", "--waiting"])
+    return Command("request-log", options=options, filters=filters)
+
+
+def _steps(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+    if arguments not in ([], ["--last", "60s"], ["--last", "1m"]):
+        return Refusal("steps: it logs one minute of steps: `steps --last 60s`.")
+    return Command("steps", filters=filters)
+
+
+def _kv_ledger(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+    if arguments:
+        return unknown("kv-ledger", arguments[0], [])
+    return Command("kv-ledger", filters=filters)
+
+
+def grep_file(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+    parsed = read_filter(["grep", *arguments[:-1]]) if len(arguments) > 1 else None
+    if parsed is None or not arguments[-1].endswith("engine.log"):
+        return Refusal(
+            "grep: give it a pattern and the file /var/log/vllm/engine.log, or put it behind a pipe."
+        )
+    if isinstance(parsed, Refusal):
+        return parsed
+    return Command("engine-log", filters=(parsed, *filters))
+
+
+def read_file(name: str, arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+    if not arguments[-1].endswith("engine.log"):
+        return Refusal(f"{name}: the file here is /var/log/vllm/engine.log.")
+    options = arguments[:-1]
+    if name in {"cat", "less"}:
+        if options:
+            return Refusal(f"{name}: it takes the file and nothing else.")
+        return Command("engine-log", filters=filters)
+    cut = read_filter([name, *options])
+    if isinstance(cut, Refusal):
+        return cut
+    return Command("engine-log", filters=(cut, *filters))
+
+
+READERS: dict[str, Reader] = {
+    "curl": _curl,
+    "promql": _promql,
+    "nvidia-smi": _nvidia_smi,
+    "dcgmi": _dcgm,
+    "request-log": _request_log,
+    "steps": _steps,
+    "kv-ledger": _kv_ledger,
+}
