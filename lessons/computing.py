@@ -86,6 +86,8 @@ def answered_now(name: str) -> ComputedAnswer:
     """Return an answer that takes no longer than a page may, computing it here if it is new."""
     answer = ask(name)
     if not answer.is_done:
+        ask_again(answer)
+        claim_forgotten(answer)
         compute(answer.pk)
         answer.refresh_from_db()
     return answer

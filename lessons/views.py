@@ -190,8 +190,6 @@ def _commit(request: HttpRequest, lesson: str, prediction: str) -> HttpResponseB
 @learner_required
 def _prediction_now(request: HttpRequest, lesson: str, prediction: str) -> HttpResponseBase:
     found, here, text = _prediction_or_404(lesson, prediction)
-    if not is_htmx(request):
-        return redirect(_address(found, here) + f"#prediction-{text.key}")
     commit = _commit_of(request, found, text)
     if commit is not None and not commit.answer.is_done:
         _have_computed(commit.answer)
@@ -228,8 +226,9 @@ def again(request: HttpRequest, lesson: str, prediction: str) -> HttpResponseBas
 
 def _have_computed(answer: ComputedAnswer) -> None:
     """Have an answer computed: a short one here, a long one by a worker. The guess is stored."""
+    forgotten = computing.claim_forgotten(answer)
     if predictions.QUESTIONS[answer.name.partition(":")[2]].is_long:
-        if computing.claim_forgotten(answer):
+        if forgotten:
             tasks.compute_answer.delay_on_commit(answer.pk)  # type: ignore[attr-defined]
     else:
         computing.compute(answer.pk)

@@ -140,6 +140,16 @@ def test_the_second_learner_gets_a_short_answer_from_the_table(watched):
     assert watched.runs == 1
 
 
+def test_a_short_answer_that_failed_or_was_abandoned_is_computed_at_the_next_page(watched):
+    answer = computing.ask(NAME)
+    rows = ComputedAnswer.objects.filter(pk=answer.pk)
+    rows.update(status=Status.FAILED)
+    assert computing.answered_now(NAME).is_done
+    silent = timezone.now() - timedelta(minutes=1)
+    rows.update(status=Status.RUNNING, attempts=1, heartbeat_at=silent)
+    assert computing.answered_now(NAME).is_done
+
+
 def test_the_task_is_one_call(monkeypatch):
     from lessons.tasks import compute_answer
 

@@ -237,6 +237,17 @@ def test_the_second_learner_gets_a_long_answer_at_once(learner_client, at, publi
     assert published == []
 
 
+def test_without_javascript_looking_again_publishes_a_lost_message(
+    learner_client, at, published, django_capture_on_commit_callbacks
+):
+    learner_client.post(at.prediction("cap-28"), GUESS)
+    ComputedAnswer.objects.update(published_at=None)
+    with django_capture_on_commit_callbacks(execute=True):
+        response = learner_client.get(at.prediction("cap-28"))
+    assert response.headers["Location"].endswith("/overload/#prediction-cap-28")
+    assert len(published) == 1
+
+
 def test_progress_is_told_in_the_time_of_the_world(learner_client, at, published):
     learner_client.post(at.prediction("cap-28"), GUESS)
     ComputedAnswer.objects.filter(name="prediction:cap-28").update(
