@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.utils import timezone
 
-from labs import attempts, plays, tables
+from labs import checkpoints, plays, tables
 from labs.judgement import Entry, judge
 from labs.models import Action, Attempt, Review
 
@@ -27,11 +27,11 @@ def log_of(attempt: Attempt, *, before_seq: int) -> list[Entry]:
     ]
 
 
-def mark_attempt(action: Action, progress: Progress) -> None:
-    """Judge the attempt of a FINISH action and store the mark, if the action is still this try's."""
+def mark_attempt(action: Action, progress: Progress) -> bool:
+    """Judge the attempt of a FINISH action and store the mark; False if the action is no longer this try's."""
     attempt = action.attempt
     log = log_of(attempt, before_seq=action.seq)
-    world = attempts.world_before(action, progress)
+    world = checkpoints.world_before(action, progress)
     judgement = judge(
         attempt.spec,
         attempt.seed,
@@ -53,7 +53,7 @@ def mark_attempt(action: Action, progress: Progress) -> None:
             done_at=now,
         )
         if not done:
-            raise attempts.Stopped
+            return False
         Attempt.objects.filter(pk=attempt.pk).move(
             Attempt.Status.MARKING,
             Attempt.Status.MARKED if judgement.graded else Attempt.Status.NOT_GRADED,
@@ -63,3 +63,4 @@ def mark_attempt(action: Action, progress: Progress) -> None:
         )
         if judgement.graded and any(entry.kind == "explain" for entry in log):
             Review.objects.get_or_create(attempt=attempt)
+    return True

@@ -2,14 +2,14 @@
 
 from celery import shared_task
 
-from labs import attempts
+from labs import worker
 
 
 @shared_task
 def execute_action(action_id: int) -> None:
-    attempts.execute_action(action_id)
+    worker.execute_action(action_id)
 
 
 @shared_task
 def tend_actions() -> None:
-    attempts.tend()
+    worker.tend()

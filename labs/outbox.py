@@ -1,0 +1,61 @@
+"""Messages to workers: written with the row that they are about, sent after commit, and again if that failed."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from celery import current_app
+from django.db import transaction
+from django.utils import timezone
+
+from labs.models import Outbox
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+logger = logging.getLogger(__name__)
+
+EXECUTE = "labs.tasks.execute_action"
+SENT_IN_S = 3
+"""A message still unsent after so long was not sent by whoever wrote it."""
+KEPT = timedelta(days=1)
+MOST_AT_ONCE = 200
+
+
+def post(action_id: int) -> None:
+    """Write the message of an action; call inside the transaction that writes the action."""
+    message = Outbox.objects.create(task=EXECUTE, object_id=action_id)
+    transaction.on_commit(lambda: send(message.pk))
+
+
+def send(message_id: int) -> None:
+    """Send one message of the outbox. A broker that is away leaves it for the next round."""
+    message = Outbox.objects.filter(pk=message_id, sent_at=None).first()
+    if message is None:
+        return
+    try:
+        publish(message.task, message.object_id)
+    except Exception:
+        logger.exception("message %s could not be sent; it stays in the outbox", message_id)
+        return
+    Outbox.objects.filter(pk=message_id).update(sent_at=timezone.now())
+
+
+def publish(task: str, object_id: int) -> None:
+    """Hand one message to the broker."""
+    current_app.send_task(task, args=[object_id], retry=False)
+
+
+def send_late(now: datetime) -> None:
+    """Send what was not sent when it was written, and forget what was sent long ago."""
+    unsent = Outbox.objects.filter(sent_at=None, created_at__lt=now - timedelta(seconds=SENT_IN_S))
+    for message_id in unsent.values_list("pk", flat=True)[:MOST_AT_ONCE]:
+        send(message_id)
+    Outbox.objects.filter(sent_at__lt=now - KEPT).delete()
+
+
+def posted_since(action_id: int, moment: datetime) -> bool:
+    """Tell whether an action has a message written after ``moment``."""
+    return Outbox.objects.filter(object_id=action_id, created_at__gt=moment).exists()

@@ -1,0 +1,196 @@
+"""The work behind an action: claimed, performed, stored, cancelled, taken up again.
+
+A worker claims the row by one UPDATE, takes the world from its checkpoint or from the log, performs the command, and
+stores the outcome by one UPDATE that succeeds only while the action is still its own. Messages may be lost or come
+twice.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import asdict
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from labs import checkpoints, console, doorbell, incident, outbox
+from labs.models import Action, Attempt
+
+if TYPE_CHECKING:
+    from labs.incident import Incident, Outcome
+
+logger = logging.getLogger(__name__)
+
+MAX_TRIES = 3
+TELL_EVERY_S = 0.25
+Kind, Status = Action.Kind, Action.Status
+
+
+class Stopped(Exception):  # noqa: N818
+    """The action is no longer this worker's: cancelled, or taken up by another."""
+
+
+def execute_action(action_id: int) -> None:
+    """Perform a queued action and store its outcome.
+
+    Safe to call twice: an action that is not queued is left alone. Each try writes only while the action is
+    still its own, so a try that was given up for dead changes nothing.
+    """
+    claimed = Action.objects.filter(pk=action_id).move(
+        Status.QUEUED,
+        Status.RUNNING,
+        tries=F("tries") + 1,
+        heartbeat_at=timezone.now(),
+        progress=0.0,
+        doing="Rebuilding the world",
+    )
+    if not claimed:
+        logger.info("action %s is not queued; leaving it alone", action_id)
+        return
+    action = Action.objects.select_related("attempt").get(pk=action_id)
+    doorbell.ring(action.attempt_id)
+    try:
+        _perform(action)
+    except Stopped:
+        checkpoints.forget(action.attempt_id)
+        own = Action.objects.filter(pk=action.pk, tries=action.tries, cancel_requested=True)
+        own.move(Status.RUNNING, Status.CANCELLED, done_at=timezone.now())
+    except Exception:
+        checkpoints.forget(action.attempt_id)
+        logger.exception("action %s could not be run, try %s", action.pk, action.tries)
+        _put_back(action, "it raised")
+    doorbell.ring(action.attempt_id)
+
+
+def tend() -> int:
+    """Send what was not sent, and put back what went silent. Returns how many actions were put back."""
+    now = timezone.now()
+    outbox.send_late(now)
+    back = 0
+    silent = Action.objects.silent_since(now - timedelta(seconds=settings.LABS_SILENCE_S))
+    for action in silent.only("pk", "tries", "attempt_id"):
+        back += _put_back(action, "its worker went silent")
+    # A message that the broker lost: the row still waits, and nobody has claimed it.
+    long_ago = now - timedelta(seconds=settings.LABS_FORGOTTEN_S)
+    forgotten = Action.objects.filter(status=Status.QUEUED, created_at__lt=long_ago)
+    for action_id in forgotten.values_list("pk", flat=True):
+        if not outbox.posted_since(action_id, long_ago):
+            with transaction.atomic():
+                outbox.post(action_id)
+    return back
+
+
+def _put_back(action: Action, why: str) -> bool:
+    """Queue a running action again, or fail it after MAX_TRIES; False if it has moved meanwhile."""
+    rows = Action.objects.filter(pk=action.pk, tries=action.tries)
+    with transaction.atomic():
+        if action.tries < MAX_TRIES:
+            moved = rows.move(Status.RUNNING, Status.QUEUED, progress=0.0, doing="")
+            if moved:
+                outbox.post(action.pk)
+        else:
+            moved = rows.move(Status.RUNNING, Status.FAILED, done_at=timezone.now())
+            if moved:
+                _could_not_be_graded(action.pk)
+    if moved:
+        logger.warning("action %s: %s after try %s", action.pk, why, action.tries)
+        doorbell.ring(action.attempt_id)
+    return moved
+
+
+def _could_not_be_graded(action_id: int) -> None:
+    """A marking that cannot be run is a state of its own, never a zero."""
+    Attempt.objects.filter(
+        actions__pk=action_id, actions__kind=Kind.FINISH, status="marking"
+    ).update(status="not_graded")
+
+
+def _perform(action: Action) -> None:
+    tell = _Teller(action)
+    if action.kind == Kind.FINISH:
+        from labs import marks  # noqa: PLC0415  (numpy is loaded by the workers that mark, not by every page)
+
+        if not marks.mark_attempt(action, tell):
+            raise Stopped
+        return
+    attempt = action.attempt
+    number = 0
+    if action.kind == Kind.BEGIN:
+        world = incident.begin(attempt.spec, attempt.seed, progress=tell)
+        outcome = incident.Outcome("begin", "", 0)
+    else:
+        world = checkpoints.world_before(action, tell)
+        parsed = console.parse(action.payload["line"])
+        if isinstance(parsed, console.Refusal):
+            raise TypeError(f"a refused line was queued: {parsed.message}")
+        commands = Action.objects.filter(attempt=attempt, kind=Kind.COMMAND, status=Status.DONE)
+        number = commands.count() + 1
+        outcome = incident.perform(world, parsed, number, tell)
+    _store(action, world, outcome, number)
+
+
+def _store(action: Action, world: Incident, outcome: Outcome, number: int) -> None:
+    """Write outcome, clock, panel and checkpoint in one transaction, if the action is still this try's."""
+    attempt = action.attempt
+    status = Status.REFUSED if outcome.kind == "refused" else Status.DONE
+    data = asdict(outcome)
+    if number and status == Status.DONE:
+        data["number"] = number
+    moves = outcome.cost_s > 0 or action.kind == Kind.BEGIN
+    blob = checkpoints.packed(world) if moves else b""
+    shown = panel(world, attempt.panel) if moves else attempt.panel
+    with transaction.atomic():
+        own = Action.objects.filter(pk=action.pk, tries=action.tries)
+        done = own.move(
+            Status.RUNNING,
+            status,
+            outcome=data,
+            at_s=outcome.at_s,
+            cost_s=outcome.cost_s,
+            progress=1.0,
+            doing="",
+            done_at=timezone.now(),
+        )
+        if not done:
+            raise Stopped
+        if moves:
+            Attempt.objects.filter(pk=attempt.pk).update(clock_s=world.clock_s, panel=shown)
+            checkpoints.store(action, blob)
+    if moves:
+        checkpoints.keep(attempt.pk, action.seq, world)
+
+
+def panel(world: Incident, earlier: dict[str, Any]) -> dict[str, Any]:
+    """Return what the room shows free of charge: gauges now, and the alarm's series, extending the earlier one."""
+    known = [tuple(point) for point in earlier.get("ttft", [])]
+    from_s = known[-1][0] + 1 if known else world.spec.timeline.healthy_from_s
+    new = incident.ttft_series(world, from_s=from_s)
+    return {"gauges": asdict(incident.gauges(world)), "ttft": [*known, *new]}
+
+
+class _Teller:
+    """Stores progress and heartbeat while an action runs; stops it when it was cancelled or taken over."""
+
+    def __init__(self, action: Action) -> None:
+        self._action = action
+        self._told_at = 0.0
+
+    def __call__(self, share: float, doing: str) -> None:
+        now = time.monotonic()
+        if now - self._told_at < TELL_EVERY_S:
+            return
+        self._told_at = now
+        own = Action.objects.filter(
+            pk=self._action.pk, tries=self._action.tries, status=Status.RUNNING
+        )
+        told = own.filter(cancel_requested=False).update(
+            progress=share, doing=doing[:80], heartbeat_at=timezone.now()
+        )
+        if told != 1:
+            raise Stopped
+        doorbell.ring(self._action.attempt_id)
