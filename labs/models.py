@@ -246,7 +246,7 @@ class Review(models.Model):
     )
     lease_until = models.DateTimeField(null=True, blank=True)
     points = models.JSONField(default=list, blank=True)
-    """Points given per rubric item, in the order of the spec's rubric."""
+    """Points given per rubric item, in the order of the spec's rubric; null is not decided yet."""
     comment = models.TextField(blank=True)
     version = models.PositiveIntegerField(default=0)
     """Counts saves: a save from an older page is refused, nothing is overwritten unseen."""
@@ -263,7 +263,7 @@ class Review(models.Model):
 
     @property
     def score(self) -> int:
-        return sum(self.points)
+        return sum(points for points in self.points if points is not None)
 
 
 def next_seq(attempt_id: int) -> int:

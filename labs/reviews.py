@@ -1,0 +1,236 @@
+"""The grader's work on an explanation: claim it, score it, hand it back or release it.
+
+A claim is a lease. It decides who may write, and ends by itself when nobody saves for half an hour: then anybody may
+take it. Until somebody does, whoever held it may still save. Each change is one guarded UPDATE, so of two graders at
+once exactly one succeeds, and the other is told what the review has become.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from django.db.models import F
+from django.utils import timezone
+
+from labs.catalogue import labs
+from labs.models import Review
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from django.db.models import QuerySet
+
+    from courseware.models import User
+
+LEASE = timedelta(minutes=30)
+"""A claim lasts this long from the claim or the last save."""
+MOST_COMMENT_CHARACTERS = 4000
+
+type Points = list[int | None]
+"""Points in the order of the lab's rubric; None is an item that is not decided yet."""
+
+
+class Standing(StrEnum):
+    """What a review is to one grader."""
+
+    FREE = "free"
+    YOURS = "yours"
+    OVER = "over"
+    """Theirs, but the lease has ended: anybody may take it now."""
+    TAKEN = "taken"
+    RELEASED = "released"
+
+
+class Conflict(Exception):  # noqa: N818
+    """Nothing was written: the review is no longer what the page showed. ``review`` is what it is now."""
+
+    def __init__(self, review: Review, grader: User) -> None:
+        super().__init__(str(review))
+        self.review = review
+        self.standing = standing(review, grader)
+        """YOURS or OVER: it is still the grader's, and was saved from another page."""
+
+
+class Undecided(Exception):  # noqa: N818
+    """Not released: these items of the rubric, by place, have no points yet."""
+
+    def __init__(self, places: Sequence[int]) -> None:
+        super().__init__(", ".join(str(place + 1) for place in places))
+        self.places = tuple(places)
+
+
+# ----------------------------------------------------------------------------------------- looking
+
+
+def open_to(grader: User) -> QuerySet[Review]:
+    """Return the reviews that a grader may see: all but those of their own attempts."""
+    return (
+        Review.objects.select_related("attempt", "claimed_by")
+        .filter(attempt__lab_slug__in=labs())
+        .exclude(attempt__learner=grader.pk)
+    )
+
+
+def waiting(grader: User) -> QuerySet[Review]:
+    """Return what is still to be read, the oldest first."""
+    return open_to(grader).filter(released_at=None).order_by("created_at", "pk")
+
+
+def released_since(grader: User, moment: datetime) -> QuerySet[Review]:
+    """Return what was released since ``moment``, by anybody, the latest first."""
+    return open_to(grader).filter(released_at__gte=moment).order_by("-released_at", "pk")
+
+
+def standing(review: Review, grader: User, now: datetime | None = None) -> Standing:
+    """Return what a review is to a grader now."""
+    if review.released_at is not None:
+        return Standing.RELEASED
+    held = review.lease_until is not None and review.lease_until >= (now or timezone.now())
+    if review.claimed_by_id == grader.pk:
+        return Standing.YOURS if held else Standing.OVER
+    return Standing.TAKEN if review.claimed_by_id is not None and held else Standing.FREE
+
+
+def points_of(review: Review) -> Points:
+    """Return the points of a review, one entry for each item of the rubric."""
+    size = len(review.attempt.spec.rubric)
+    return [*review.points, *[None] * size][:size]
+
+
+def total_of(points: Points) -> int:
+    """Return the sum of the points that are decided."""
+    return sum(each for each in points if each is not None)
+
+
+# ----------------------------------------------------------------------------------------- working
+
+
+def claim(review: Review, grader: User) -> None:
+    """Give a review to a grader for half an hour. Claiming what one holds renews it.
+
+    Raises Conflict if another grader holds it or it is released.
+    """
+    now = timezone.now()
+    rows = Review.objects.filter(pk=review.pk).claimable_by(grader, now)
+    if rows.update(claimed_by=grader, lease_until=now + LEASE) != 1:
+        raise _conflict(review, grader)
+
+
+def extend(review: Review, grader: User) -> None:
+    """Let the grader's claim last half an hour from now. Raises Conflict if it is not theirs any more."""
+    if _held_by(grader, review).update(lease_until=timezone.now() + LEASE) != 1:
+        raise _conflict(review, grader)
+
+
+def save(review: Review, grader: User, *, version: int, points: Points, comment: str) -> int:
+    """Store a draft and extend the claim; return the version that the draft has now.
+
+    ``version`` is the one that the grader's page showed. The same draft sent twice is stored once. Raises Conflict if
+    the review is not the grader's any more, or was saved from another page since.
+    """
+    written = _held_by(grader, review).filter(version=version)
+    until = timezone.now() + LEASE
+    if written.update(points=points, comment=comment, version=F("version") + 1, lease_until=until):
+        return version + 1
+    conflict = _conflict(review, grader)
+    if conflict.standing not in {Standing.YOURS, Standing.OVER} or not _is_that_draft(
+        conflict.review, version + 1, points, comment
+    ):
+        raise conflict
+    extend(review, grader)
+    return version + 1
+
+
+def hand_back(review: Review, grader: User, *, version: int, points: Points, comment: str) -> None:
+    """Store a draft and put the review back into the queue with it, in one step. Sent twice, it is done once.
+
+    Raises Conflict as ``save`` does.
+    """
+    written = _held_by(grader, review).filter(version=version)
+    if written.update(
+        points=points,
+        comment=comment,
+        version=F("version") + 1,
+        claimed_by=None,
+        lease_until=None,
+    ):
+        return
+    conflict = _conflict(review, grader)
+    handed_back = conflict.review.claimed_by_id is None
+    if not (handed_back and _is_that_draft(conflict.review, version + 1, points, comment)):
+        raise conflict
+
+
+def release(review: Review, grader: User, *, version: int) -> bool:
+    """Show a review to its learner, for good; False if this grader has released it before.
+
+    Raises Undecided while an item has no points, Conflict if the review is not the grader's any more or is not the
+    version that they confirmed.
+    """
+    stored = Review.objects.select_related("attempt").get(pk=review.pk)
+    if stored.released_at is not None and stored.claimed_by_id == grader.pk:
+        return False
+    open_places = [place for place, each in enumerate(points_of(stored)) if each is None]
+    if open_places and stored.version == version:
+        raise Undecided(open_places)
+    # The version pins the points that were looked at: a save in between makes this match nothing.
+    rows = _held_by(grader, review).filter(version=version)
+    if rows.update(released_at=timezone.now(), lease_until=None) != 1:
+        raise _conflict(review, grader)
+    return True
+
+
+def _held_by(grader: User, review: Review) -> QuerySet[Review]:
+    """Return the review if it is still the grader's: an ended lease counts until another takes it."""
+    return Review.objects.filter(pk=review.pk, claimed_by=grader.pk, released_at=None)
+
+
+def _is_that_draft(review: Review, version: int, points: Points, comment: str) -> bool:
+    return (review.version, points_of(review), review.comment) == (version, points, comment)
+
+
+def _conflict(review: Review, grader: User) -> Conflict:
+    return Conflict(open_to(grader).get(pk=review.pk), grader)
+
+
+# ------------------------------------------------------------------------------ what the learner sees
+
+
+@dataclass(frozen=True)
+class ShownItem:
+    """One item of the rubric as the learner sees it."""
+
+    title: str
+    points: int
+    of: int
+
+
+@dataclass(frozen=True)
+class ShownReview:
+    """A released review as the learner sees it. Who read it is not said."""
+
+    items: tuple[ShownItem, ...]
+    total: int
+    of: int
+    comment: str
+    released_at: datetime
+
+
+def shown_to_learner(review: Review) -> ShownReview | None:
+    """Return a released review; None before: a draft is nobody's but the grader's."""
+    if review.released_at is None:
+        return None
+    items = tuple(
+        ShownItem(item.title, points or 0, item.points)
+        for item, points in zip(review.attempt.spec.rubric, points_of(review), strict=True)
+    )
+    return ShownReview(
+        items,
+        sum(item.points for item in items),
+        sum(item.of for item in items),
+        review.comment,
+        review.released_at,
+    )
