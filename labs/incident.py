@@ -205,8 +205,10 @@ def _verify(incident: Incident, cost_s: int, progress: Progress | None) -> Outco
 
 
 def verification(incident: Incident, from_s: float) -> tuple[float | None, float | None]:
-    """Return p95 TTFT and p95 longest gap, seconds, of the requests sent since ``from_s``; those that still wait
-    count with their time so far."""
+    """Return p95 TTFT and p95 longest gap, seconds, of the requests sent since ``from_s``.
+
+    Those that still wait count with their time so far.
+    """
     now_s = float(incident.clock_s)
     ttfts: list[float] = []
     gaps: list[float] = []
@@ -248,7 +250,7 @@ def _change(
                 "refused", f"undo: {command.options['number']} is no change in force.", start_s
             )
         operation = {"verb": "undo", "of": undone.number, "operation": undone.operation}
-    refusal = _why_not(incident, operation)
+    refusal = why_not(incident, operation)
     if refusal:
         return Outcome("refused", refusal, start_s)
     cost_s = _operation_cost_s(incident.spec, operation)
@@ -271,25 +273,38 @@ def _operation_cost_s(spec: LabSpec, operation: Operation) -> int:
     return spec.changes[COST_KEY[inner["verb"]]].cost_s
 
 
-def _why_not(incident: Incident, operation: Operation) -> str:
+def why_not(incident: Incident, operation: Operation) -> str:
+    """Return why the world refuses a change, or ''."""
     verb = operation["verb"]
-    if verb == "undo" and operation["operation"]["verb"] == "add-replica":
-        return "undo: the replica serves people by now; this lab does not take it away again."
+    if verb == "undo":
+        return _why_not_undone(incident, operation)
     if verb == "add-replica" and len(incident.world.cluster.engines) > 1:
         return "add-replica: there is one standby box, and it is in use."
     if verb == "restart":
-        flag = operation.get("--max-num-batched-tokens")
-        config = incident.fleet.config
-        chunked = config.enable_chunked_prefill
-        if "--enable-chunked-prefill" in operation or "--no-enable-chunked-prefill" in operation:
-            chunked = "--enable-chunked-prefill" in operation
-        budget = int(flag) if flag else config.max_num_batched_tokens
-        if not chunked and budget < config.max_model_len:
-            return (
-                f"vllm: max_num_batched_tokens ({budget}) is smaller than max_model_len ({config.max_model_len}). "
-                "Without chunked prefill the engine would refuse longer prompts; raise the one or enable the other. The engine was not stopped."
-            )
+        return _refused_flags(with_flags(incident.fleet, operation))
     return ""
+
+
+def _why_not_undone(incident: Incident, operation: Operation) -> str:
+    inner = operation["operation"]
+    if inner["verb"] == "add-replica":
+        return "undo: the replica serves people by now; this lab does not take it away again."
+    if inner["verb"] == "restart-router" or inner == {"verb": "restart"}:
+        return "undo: a restart with the same settings leaves nothing to take back."
+    if inner["verb"] == "restart":
+        return _refused_flags(_fleet_without(incident, operation["of"]))
+    return ""
+
+
+def _refused_flags(fleet: Fleet) -> str:
+    config = fleet.config
+    budget, longest = config.max_num_batched_tokens, config.max_model_len
+    if config.enable_chunked_prefill or budget >= longest:
+        return ""
+    return (
+        f"vllm: max_num_batched_tokens ({budget}) is smaller than max_model_len ({longest}). "
+        "Without chunked prefill the engine would refuse longer prompts; raise the one or enable the other. The engine was not stopped."
+    )
 
 
 def carry_out(incident: Incident, operation: Operation, number: int) -> None:
@@ -334,22 +349,32 @@ def apply(incident: Incident, operation: Operation) -> None:
 def _undo(incident: Incident, operation: Operation) -> None:
     """Leave out the undone operation; everything else in force stays."""
     cluster = incident.world.cluster
-    inner = operation["operation"]
-    if inner["verb"] == "shed":
-        cluster.shed(0.0)
-    elif inner["verb"] == "limit-max-tokens":
-        cluster.limit_max_tokens(None)
-    elif inner["verb"] == "restart":
-        fleet = incident.world.fleet
-        for change in incident.changes:
-            if (
-                change.number != operation["of"]
-                and not change.taken_back
-                and change.operation["verb"] == "restart"
-            ):
-                fleet = with_flags(fleet, change.operation)
-        incident.fleet = fleet
+    verb = operation["operation"]["verb"]
+    left = _in_force_without(incident, operation["of"], verb)
+    if verb == "shed":
+        cluster.shed(int(left[-1]["percent"]) / 100 if left else 0.0)
+    elif verb == "limit-max-tokens":
+        cluster.limit_max_tokens(int(left[-1]["tokens"]) if left else None)
+    elif verb == "restart":
+        incident.fleet = _fleet_without(incident, operation["of"])
         _restart(incident)
+
+
+def _in_force_without(incident: Incident, number: int, verb: str) -> list[Operation]:
+    """Return the operations of a kind that are in force, in order, without one of them."""
+    return [
+        change.operation
+        for change in incident.changes
+        if change.number != number and not change.taken_back and change.operation["verb"] == verb
+    ]
+
+
+def _fleet_without(incident: Incident, number: int) -> Fleet:
+    """Return what the engine runs with when one restart is left out."""
+    fleet = incident.world.fleet
+    for operation in _in_force_without(incident, number, "restart"):
+        fleet = with_flags(fleet, operation)
+    return fleet
 
 
 def _restart(incident: Incident) -> None:

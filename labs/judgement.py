@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from labs.twins import Atom, Twin
 
 MOST_ATOMS = 4
+DIFFERS = "Your log, run again, gives another world than the one that you left."
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,11 @@ class Route:
     signals: Mapping[str, int] = field(default_factory=dict)
     """Each signal of the diagnostic phase, and when it was read last."""
 
-    def known(self, spec: LabSpec, table: Table) -> dict[str, int]:
+    def known(self, table: Table) -> dict[str, int]:
         """Return signal -> grid time of the table, as marking wants the reference's readings."""
-        del spec
-        grid = {name: table.grid_time(at_s) for name, at_s in self.signals.items() if table.has(name)}
+        grid = {
+            name: table.grid_time(at_s) for name, at_s in self.signals.items() if table.has(name)
+        }
         return {name: at_s for name, at_s in grid.items() if at_s is not None}
 
 
@@ -95,22 +97,53 @@ def judge(
     ``reference`` is the reference play of the same world. ``live_digest``, if given, is the digest of the world
     that the learner left: a re-run that differs from it cannot be graded.
     """
-    truth = hypothesis or worlds.hypothesis_of(spec, seed)
-    done_s = max((entry.at_s for entry in log), default=0)
-    twins = Twins(spec, truth, seed, done_s, progress)
-    runs = _runs(spec, seed, truth, log, twins, reference)
-    lost: list[CouldNotBeGraded] = []
-    if live_digest is not None and live_digest != runs.now.digest:
-        lost.append(CouldNotBeGraded("mitigation", "Your log, run again, gives another world than the one that you left."))
-    readings = diagnostic_readings(spec, log)
-    diagnosis = next((entry.payload for entry in reversed(log) if entry.kind == "diagnose"), None)
-    parts: list[Part | CouldNotBeGraded] = [*_said(spec, truth, diagnosis, runs), *_asked(spec, truth, diagnosis, readings, table, reference, runs, log)]
-    parts.append(lost[0] if lost else _mended(runs))
+    case = Case(
+        spec=spec,
+        seed=seed,
+        truth=hypothesis or worlds.hypothesis_of(spec, seed),
+        log=tuple(log),
+        readings=diagnostic_readings(spec, log),
+        diagnosis=next((e.payload for e in reversed(log) if e.kind == "diagnose"), {}),
+        table=table,
+        reference=reference,
+    )
+    runs = _runs(case, progress)
+    differs = live_digest is not None and live_digest != runs.now.digest
+    parts: list[Part | CouldNotBeGraded] = [*_said(case, runs), *_asked(case, runs)]
+    parts.append(CouldNotBeGraded("mitigation", DIFFERS) if differs else _mended(runs))
     found = total.mark(parts)
-    debrief = _debrief(spec, seed, truth, log, readings, table, reference, runs)
-    if isinstance(found, total.Provisional):
-        return Judgement(False, None, False, found.reason, [asdict(part) for part in found.parts], debrief)
-    return Judgement(True, found.total, found.passed, found.reason, [asdict(part) for part in found.parts], debrief)
+    graded = not isinstance(found, total.Provisional)
+    return Judgement(
+        graded=graded,
+        total=None if isinstance(found, total.Provisional) else found.total,
+        passed=not isinstance(found, total.Provisional) and found.passed,
+        reason=found.reason,
+        parts=[asdict(part) for part in found.parts],
+        debrief=_debrief(case, runs),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What is judged: a log, in its world, against the lab's table and the reference play."""
+
+    spec: LabSpec
+    seed: int
+    truth: str
+    """The hypothesis that is the world's own."""
+    log: tuple[Entry, ...]
+    readings: list[ReadingTaken]
+    diagnosis: Mapping[str, Any]
+    """The last one committed; empty if none was."""
+    table: Table
+    reference: Route
+
+    @property
+    def credit(self) -> float:
+        """What the author gives for the mechanism that was named."""
+        answer = self.spec.hypotheses[self.truth].answer
+        given = {each.mechanism: each.credit for each in answer.mechanisms}
+        return mechanism.mechanism_credit(given, self.diagnosis.get("mechanism"))
 
 
 # ------------------------------------------------------------------------------------------ the runs
@@ -137,8 +170,10 @@ def operations_of(log: Sequence[Entry]) -> tuple[Timed, ...]:
     )
 
 
-def _runs(spec: LabSpec, seed: int, truth: str, log: Sequence[Entry], twins: Twins, reference: Route) -> Runs:
-    operations = operations_of(log)
+def _runs(case: Case, progress: Progress | None) -> Runs:
+    done_s = max((entry.at_s for entry in case.log), default=0)
+    twins = Twins(case.spec, case.truth, case.seed, done_s, progress)
+    operations = operations_of(case.log)
     changes = [timed for timed in operations if timed.operation["verb"] != "slowdown"]
     since_s = changes[0].at_s if changes else None
     world: Incident = twins.page()
@@ -147,10 +182,12 @@ def _runs(spec: LabSpec, seed: int, truth: str, log: Sequence[Entry], twins: Twi
     tried = tuple(dict.fromkeys(atom for timed in changes for atom in atoms_of(timed.operation)))
     now = twins.run(operations, since_s=since_s)
     nothing = twins.run(keeping(operations, frozenset()), since_s=since_s)
-    best = twins.run(reference.operations, since_s=since_s)
+    best = twins.run(case.reference.operations, since_s=since_s)
 
     def judged(twin: Twin) -> mitigation.Rerun:
-        return mitigation.Rerun(twin.passes, mitigation.mean_restored(twin.fared, nothing.fared, best.fared))
+        return mitigation.Rerun(
+            twin.passes, mitigation.mean_restored(twin.fared, nothing.fared, best.fared)
+        )
 
     reruns: list[mitigation.ChangeRerun] = []
     everything = frozenset(tried)
@@ -158,36 +195,41 @@ def _runs(spec: LabSpec, seed: int, truth: str, log: Sequence[Entry], twins: Twi
         atom = (target, kind)
         alone = judged(twins.run(keeping(operations, frozenset({atom})), since_s=since_s))
         without = judged(twins.run(keeping(operations, everything - {atom}), since_s=since_s))
-        reruns.append(mitigation.ChangeRerun(target, kind, touches_cause=alone.passes, alone=alone, without=without))
+        reruns.append(
+            mitigation.ChangeRerun(
+                target, kind, touches_cause=alone.passes, alone=alone, without=without
+            )
+        )
     return Runs(now, nothing, best, reruns, in_force, changed=bool(in_force))
 
 
 # ------------------------------------------------------------------------------------- what was said
 
 
-def _said(spec: LabSpec, truth: str, diagnosis: dict[str, Any] | None, runs: Runs) -> list[Part]:
-    said = diagnosis or {}
-    answer = spec.hypotheses[truth].answer
+def _said(case: Case, runs: Runs) -> list[Part]:
+    spec, said = case.spec, case.diagnosis
+    answer = spec.hypotheses[case.truth].answer
     hurt = mitigation.hurt_objectives(runs.nothing.fared)
     graph = CausalGraph(
         frozenset(spec.nodes),
         frozenset((key, effect) for key, node in spec.nodes.items() for effect in node.causes),
         frozenset(key for key, node in spec.nodes.items() if not node.nameable),
     )
-    credit = _credit(spec, truth, diagnosis)
     parameter = None
     if answer.parameter == "offered_load" and runs.nothing.page_load:
-        parameter = mechanism.Parameter("tokens wanted over tokens held", "", runs.nothing.page_load, answer.parameter_tolerance)
+        parameter = mechanism.Parameter(
+            "tokens wanted over tokens held", "", runs.nothing.page_load, answer.parameter_tolerance
+        )
     return [
-        scope.scope_part(says_fault=said.get("scope") == "fault", is_fault=True, named=said.get("slos", []), hurt=hurt),
+        scope.scope_part(
+            says_fault=said.get("scope") == "fault",
+            is_fault=True,
+            named=said.get("slos", []),
+            hurt=hurt,
+        ),
         localisation_part(graph, said.get("components", []), answer.components),
-        mechanism.mechanism_part(credit, parameter=parameter, answer=said.get("parameter")),
+        mechanism.mechanism_part(case.credit, parameter=parameter, answer=said.get("parameter")),
     ]
-
-
-def _credit(spec: LabSpec, truth: str, diagnosis: dict[str, Any] | None) -> float:
-    credits = {each.mechanism: each.credit for each in spec.hypotheses[truth].answer.mechanisms}
-    return mechanism.mechanism_credit(credits, (diagnosis or {}).get("mechanism"))
 
 
 # ------------------------------------------------------------------------------------ what was asked
@@ -224,17 +266,9 @@ def diagnostic_readings(spec: LabSpec, log: Sequence[Entry]) -> list[ReadingTake
     return taken
 
 
-def _asked(
-    spec: LabSpec,
-    truth: str,
-    diagnosis: dict[str, Any] | None,
-    readings: list[ReadingTaken],
-    table: Table,
-    reference: Route,
-    runs: Runs,
-    log: Sequence[Entry],
-) -> list[Part]:
-    answer = spec.hypotheses[truth].answer
+def _asked(case: Case, runs: Runs) -> list[Part]:
+    spec, table = case.spec, case.table
+    answer = spec.hypotheses[case.truth].answer
     chain = [
         evidence.Link(
             name=f"link {position}",
@@ -247,23 +281,36 @@ def _asked(
     ]
     citations = [
         evidence.Citation(
-            int(each["reading"]), each["signal"], "shows" if each["role"] == "shows" else "rules out", each.get("rival")
+            int(each["reading"]),
+            each["signal"],
+            "shows" if each["role"] == "shows" else "rules out",
+            each.get("rival"),
         )
-        for each in (diagnosis or {}).get("citations", [])
+        for each in case.diagnosis.get("citations", [])
     ]
-    whole = mitigation.Rerun(runs.now.passes, mitigation.mean_restored(runs.now.fared, runs.nothing.fared, runs.reference.fared))
+    whole = mitigation.Rerun(
+        runs.now.passes,
+        mitigation.mean_restored(runs.now.fared, runs.nothing.fared, runs.reference.fared),
+    )
     found = economy(
         table,
-        readings,
-        truth=truth,
-        reference=reference.known(spec, table),
+        case.readings,
+        truth=case.truth,
+        reference=case.reference.known(table),
         best_value=best_value(spec, table),
         budget_s=spec.diagnosis_budget_s,
-        spent_s=_spent_s(log),
+        spent_s=_spent_s(case.log),
         false_fixes=mitigation.false_fixes(whole, runs.atoms),
     )
     return [
-        evidence.evidence_part(table, readings, citations, chain, truth=truth, mechanism_credit=_credit(spec, truth, diagnosis)),
+        evidence.evidence_part(
+            table,
+            case.readings,
+            citations,
+            chain,
+            truth=case.truth,
+            mechanism_credit=case.credit,
+        ),
         economy_part(found),
     ]
 
@@ -313,27 +360,27 @@ def _mended(runs: Runs) -> Part | CouldNotBeGraded:
 # ------------------------------------------------------------------------------------------- debrief
 
 
-def _debrief(
-    spec: LabSpec,
-    seed: int,
-    truth: str,
-    log: Sequence[Entry],
-    readings: list[ReadingTaken],
-    table: Table,
-    reference: Route,
-    runs: Runs,
-) -> dict[str, Any]:
-    prediction = next((entry.payload for entry in log if entry.kind == "predict"), None)
+def _debrief(case: Case, runs: Runs) -> dict[str, Any]:
+    spec, table, readings = case.spec, case.table, case.readings
+    prediction = next((entry.payload for entry in case.log if entry.kind == "predict"), None)
     return {
-        "hypothesis": truth,
-        "seed": seed,
-        "users_hurt": {"you": runs.now.users_hurt, "reference": runs.reference.users_hurt, "untouched": runs.nothing.users_hurt},
-        "ttft": {"you": runs.now.ttft, "reference": runs.reference.ttft, "untouched": runs.nothing.ttft},
+        "hypothesis": case.truth,
+        "seed": case.seed,
+        "users_hurt": {
+            "you": runs.now.users_hurt,
+            "reference": runs.reference.users_hurt,
+            "untouched": runs.nothing.users_hurt,
+        },
+        "ttft": {
+            "you": runs.now.ttft,
+            "reference": runs.reference.ttft,
+            "untouched": runs.nothing.ttft,
+        },
         "value": _value(spec, table, readings),
         "posterior": shown.posterior_after(table, readings),
         "waste_s": shown.waste_s(table, readings) if readings else 0.0,
         "prediction": _prediction(spec, prediction, runs.nothing),
-        "reference_steps": [asdict(step) for step in reference.steps],
+        "reference_steps": [asdict(step) for step in case.reference.steps],
         "page_load": runs.nothing.page_load,
     }
 
@@ -358,7 +405,11 @@ def _value(spec: LabSpec, table: Table, readings: list[ReadingTaken]) -> list[di
 
 def _prediction(spec: LabSpec, prediction: dict[str, Any] | None, nothing: Twin) -> dict[str, Any]:
     truth = next((value for at_s, value in nothing.ttft if at_s == spec.prediction.at_s), None)
-    shown_: dict[str, Any] = {"question": spec.prediction.question, "unit": spec.prediction.unit, "truth": truth}
+    shown_: dict[str, Any] = {
+        "question": spec.prediction.question,
+        "unit": spec.prediction.unit,
+        "truth": truth,
+    }
     if prediction is not None and truth is not None:
         guess = float(prediction["value"])
         hit = is_hit(guess, truth)

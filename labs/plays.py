@@ -51,7 +51,9 @@ class Play:
         """Return the steps in this world. Raises PlayError if the play has none for it."""
         steps = self.steps.get(hypothesis, self.steps.get("any"))
         if steps is None:
-            raise PlayError(f"{self.slug}/plays/{self.name}.toml: no [[{hypothesis}]] and no [[any]] steps")
+            raise PlayError(
+                f"{self.slug}/plays/{self.name}.toml: no [[{hypothesis}]] and no [[any]] steps"
+            )
         return steps
 
 
@@ -80,7 +82,14 @@ def names(slug: str) -> list[str]:
     return sorted(found, key=lambda name: name != "reference")
 
 
-def perform(spec: LabSpec, seed: int, play: Play, *, hypothesis: str | None = None, progress: Progress | None = None) -> tuple[Incident, list[Entry]]:
+def perform(
+    spec: LabSpec,
+    seed: int,
+    play: Play,
+    *,
+    hypothesis: str | None = None,
+    progress: Progress | None = None,
+) -> tuple[Incident, list[Entry]]:
     """Carry a play out in a world and return the world at its end and the log.
 
     Raises PlayError for a step that the console or the world refuses, unless it says ``may_refuse``.
@@ -91,13 +100,22 @@ def perform(spec: LabSpec, seed: int, play: Play, *, hypothesis: str | None = No
     for position, step in enumerate(play.steps_for(truth), start=1):
         where = f"{play.slug}/plays/{play.name}.toml, {truth}, step {position}"
         if "run" in step:
-            _run(world, log, str(step["run"]), where, may_refuse=bool(step.get("may_refuse")), progress=progress)
+            _run(
+                world,
+                log,
+                str(step["run"]),
+                where,
+                may_refuse=bool(step.get("may_refuse")),
+                progress=progress,
+            )
         elif "until" in step:
             _until(world, log, step, where, progress)
         elif "predict" in step:
             log.append(Entry("predict", dict(step["predict"]), at_s=world.clock_s))
         elif "diagnose" in step:
-            log.append(Entry("diagnose", _diagnosis(step["diagnose"], log, where), at_s=world.clock_s))
+            log.append(
+                Entry("diagnose", _diagnosis(step["diagnose"], log, where), at_s=world.clock_s)
+            )
         elif "explain" in step:
             log.append(Entry("explain", {"text": str(step["explain"])}, at_s=world.clock_s))
         else:
@@ -105,7 +123,15 @@ def perform(spec: LabSpec, seed: int, play: Play, *, hypothesis: str | None = No
     return world, log
 
 
-def _run(world: Incident, log: list[Entry], line: str, where: str, *, may_refuse: bool, progress: Progress | None) -> None:
+def _run(
+    world: Incident,
+    log: list[Entry],
+    line: str,
+    where: str,
+    *,
+    may_refuse: bool,
+    progress: Progress | None,
+) -> None:
     parsed = console.parse(_filled(line, world))
     if isinstance(parsed, console.Refusal):
         raise PlayError(f"{where}: {parsed.message}")
@@ -127,12 +153,25 @@ def _filled(line: str, world: Incident) -> str:
     return line.replace("{fit}", str(int(0.9 * world.fleet.pool_tokens / held)))
 
 
-def _until(world: Incident, log: list[Entry], step: Mapping[str, Any], where: str, progress: Progress | None) -> None:
+def _until(
+    world: Incident,
+    log: list[Entry],
+    step: Mapping[str, Any],
+    where: str,
+    progress: Progress | None,
+) -> None:
     wanted = step["until"]
     for _ in range(MOST_REPEATS):
         for line in step["repeat"]:
             _run(world, log, str(line), where, may_refuse=False, progress=progress)
-        value = next((e.outcome["signals"][wanted["signal"]] for e in reversed(log) if wanted["signal"] in e.outcome.get("signals", {})), None)
+        value = next(
+            (
+                e.outcome["signals"][wanted["signal"]]
+                for e in reversed(log)
+                if wanted["signal"] in e.outcome.get("signals", {})
+            ),
+            None,
+        )
         if value is not None and value < wanted["below"]:
             return
     raise PlayError(f"{where}: {wanted['signal']} did not fall below {wanted['below']}")
@@ -142,7 +181,9 @@ def _diagnosis(said: Mapping[str, Any], log: Sequence[Entry], where: str) -> dic
     """Return the diagnosis with its parameter read off and its citations numbered."""
     latest: dict[str, Entry] = {}
     for entry in log:
-        for name in entry.outcome.get("signals", {}) if entry.outcome.get("kind") == "reading" else ():
+        for name in (
+            entry.outcome.get("signals", {}) if entry.outcome.get("kind") == "reading" else ()
+        ):
             latest[name] = entry
     diagnosis = dict(said)
     if isinstance(said.get("parameter"), str):
@@ -186,19 +227,38 @@ def title_of(spec: LabSpec, entry: Entry) -> str:
     return str(outcome["text"]).splitlines()[0] if outcome["text"] else str(outcome["kind"])
 
 
-def reference_route(spec: LabSpec, seed: int, *, hypothesis: str | None = None, progress: Progress | None = None) -> Route:
+def reference_route(
+    spec: LabSpec, seed: int, *, hypothesis: str | None = None, progress: Progress | None = None
+) -> Route:
     """Return the reference play of a world, carried out."""
-    _, log = perform(spec, seed, load_play(spec.slug, "reference"), hypothesis=hypothesis, progress=progress)
+    _, log = perform(
+        spec, seed, load_play(spec.slug, "reference"), hypothesis=hypothesis, progress=progress
+    )
     return route(spec, log)
 
 
 def judged(
-    spec: LabSpec, seed: int, name: str, *, table: Table, hypothesis: str | None = None, progress: Progress | None = None
+    spec: LabSpec,
+    seed: int,
+    name: str,
+    *,
+    table: Table,
+    hypothesis: str | None = None,
+    progress: Progress | None = None,
 ) -> tuple[Judgement, int]:
     """Play ``name`` in a world and mark it; return the judgement and the incident seconds that it took."""
-    world, log = perform(spec, seed, load_play(spec.slug, name), hypothesis=hypothesis, progress=progress)
+    world, log = perform(
+        spec, seed, load_play(spec.slug, name), hypothesis=hypothesis, progress=progress
+    )
     reference = reference_route(spec, seed, hypothesis=hypothesis, progress=progress)
     judgement = judge(
-        spec, seed, log, table=table, reference=reference, live_digest=world.world.cluster.digest(), hypothesis=hypothesis, progress=progress
+        spec,
+        seed,
+        log,
+        table=table,
+        reference=reference,
+        live_digest=world.world.cluster.digest(),
+        hypothesis=hypothesis,
+        progress=progress,
     )
     return judgement, world.clock_s

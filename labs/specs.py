@@ -9,16 +9,25 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
 LAYERS = ("boundary", "overload", "memory", "compatibility", "lifetime")
 type Layer = Literal["boundary", "overload", "memory", "compatibility", "lifetime"]
 type Share = Annotated[float, Field(ge=0.0, le=1.0)]
 type Seconds = Annotated[int, Field(ge=0)]
-type Range = tuple[float, float]
+
+
+def _rising(span: tuple[float, float]) -> tuple[float, float]:
+    if span[0] > span[1]:
+        raise ValueError(f"a range is [low, high]; {span[0]:g} is above {span[1]:g}")
+    return span
+
+
+type Range = Annotated[tuple[float, float], AfterValidator(_rising)]
 """``[low, high]``: a seed draws uniformly between the two."""
 
 
@@ -265,37 +274,34 @@ class LabSpec(_Frozen):
 
     @model_validator(mode="after")
     def _refers_to_what_exists(self) -> Self:
-        def known(where: str, name: str, names: dict[str, object]) -> None:
-            if name not in names:
-                raise ValueError(f"{where} names {name!r}; known: {', '.join(sorted(names))}")
-
-        for key, node in self.nodes.items():
-            for effect in node.causes:
-                known(f"nodes.{key}.causes", effect, dict(self.nodes))
-        for key, instrument in self.instruments.items():
-            for signal in instrument.signals:
-                known(f"instruments.{key}.signals", signal, dict(self.signals))
-        for key, hypothesis in self.hypotheses.items():
-            answer = hypothesis.answer
-            for accepted in answer.components:
-                for node_key in accepted:
-                    known(f"hypotheses.{key}.answer.components", node_key, dict(self.nodes))
-            for credit in answer.mechanisms:
-                known(
-                    f"hypotheses.{key}.answer.mechanisms", credit.mechanism, dict(self.mechanisms)
-                )
-            for link in answer.chain:
-                for signal in link.signals:
-                    known(f"hypotheses.{key}.answer.chain", signal, dict(self.signals))
-                if link.rules_out is not None:
-                    known(f"hypotheses.{key}.answer.chain", link.rules_out, dict(self.hypotheses))
-            for predicate in answer.cause_gone:
-                known(f"hypotheses.{key}.answer.cause_gone", predicate.signal, dict(self.signals))
+        for where, name, known in self._references():
+            if name not in known:
+                raise ValueError(f"{where} names {name!r}; known: {', '.join(sorted(known))}")
         if len(self.hypotheses) < 2:  # noqa: PLR2004
             raise ValueError("hypotheses: a lab needs at least two worlds behind its alarm")
         if not any(hypothesis.served for hypothesis in self.hypotheses.values()):
             raise ValueError("hypotheses: at least one must be served = true")
         return self
+
+    def _references(self) -> Iterator[tuple[str, str, Collection[str]]]:
+        """Return (where it stands, the name, the names that exist) for every name that one part uses of another."""
+        for key, node in self.nodes.items():
+            yield from ((f"nodes.{key}.causes", name, self.nodes) for name in node.causes)
+        for key, instrument in self.instruments.items():
+            where = f"instruments.{key}.signals"
+            yield from ((where, name, self.signals) for name in instrument.signals)
+        for key, hypothesis in self.hypotheses.items():
+            where, answer = f"hypotheses.{key}.answer", hypothesis.answer
+            for accepted in answer.components:
+                yield from ((f"{where}.components", name, self.nodes) for name in accepted)
+            for credit in answer.mechanisms:
+                yield f"{where}.mechanisms", credit.mechanism, self.mechanisms
+            for link in answer.chain:
+                yield from ((f"{where}.chain", name, self.signals) for name in link.signals)
+                if link.rules_out is not None:
+                    yield f"{where}.chain", link.rules_out, self.hypotheses
+            for predicate in answer.cause_gone:
+                yield f"{where}.cause_gone", predicate.signal, self.signals
 
     @property
     def priors(self) -> dict[str, float]:

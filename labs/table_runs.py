@@ -48,8 +48,10 @@ def rows_of(spec: LabSpec, hypothesis: str, seed: int) -> list[Row] | None:
 
 
 def was_healthy(world: Incident) -> bool:
-    """Tell whether the ten minutes and more before the fault were healthy: p95 TTFT under the alarm, next to no
-    preemption."""
+    """Tell whether the ten minutes and more before the fault were healthy.
+
+    p95 TTFT stays under the alarm, and next to nothing is preempted.
+    """
     timeline = world.spec.timeline
     points = incident.ttft_series(world, from_s=timeline.healthy_from_s)
     before = [value for at_s, value in points if at_s <= timeline.fault_at_s and value is not None]
@@ -63,8 +65,7 @@ def was_healthy(world: Incident) -> bool:
 
 
 def stays_hurt(spec: LabSpec, hypothesis: str, seed: int) -> bool:
-    """Tell whether the untouched world misses its alarm at the page and at every five minutes until the last moment
-    that a mark can look at."""
+    """Tell whether the untouched world misses its alarm for as long as a mark can look at it, every five minutes."""
     world = incident.begin(spec, seed, hypothesis=hypothesis)
     if not was_healthy(world):
         return False
@@ -115,8 +116,9 @@ def table_of(spec: LabSpec, found: Sequence[Mapping[str, list[Row]]]) -> Table:
 def make_table(
     spec: LabSpec, seeds: int, told: Callable[[str], None]
 ) -> tuple[Table, dict[str, int]]:
-    """Return the information table over the first ``seeds`` seeds at which every world qualifies, and how many seeds
-    each world turned away.
+    """Return the information table over the first ``seeds`` seeds at which every world qualifies.
+
+    With it, how many seeds each world turned away.
 
     Raises RuntimeError if too few of the first MOST_TRIED seeds qualify.
     """

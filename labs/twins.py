@@ -162,16 +162,17 @@ def play(
         events.append((timed.at_s, 2 * position + 1, timed))
         if timed.operation["verb"] == "slowdown":
             events.append((timed.at_s + timed.operation["lasts_s"], 2 * position, None))
-    for at_s, _, timed in sorted(events, key=lambda event: event[:2]):
+    for at_s, _, event in sorted(events, key=lambda each: each[:2]):
         incident.advance(world, min(at_s, until_s), progress)
         if at_s > until_s:
             break
-        if timed is None:
+        if event is None:
             incident.apply(world, {"verb": "slowdown", "factor": 1.0})
-        elif timed.operation["verb"] == "slowdown":
-            incident.apply(world, timed.operation)
-        else:
-            incident.carry_out(world, timed.operation, timed.number)
+        elif event.operation["verb"] == "slowdown":
+            incident.apply(world, event.operation)
+        elif not incident.why_not(world, event.operation):
+            # With other changes left out, the engine may refuse what it took from the learner.
+            incident.carry_out(world, event.operation, event.number)
     incident.advance(world, until_s, progress)
 
 
@@ -199,7 +200,9 @@ def _measured(request: Request, measure_: str, now_s: float) -> float | None:
     first_s, last_s = request.first_token_s, request.last_token_s
     if measure_ == "ttft":
         return (now_s if first_s is None else first_s) - request.sent_s
-    if last_s is None:  # Silence since it was sent: nobody who waits for a first token has no pause.
+    if (
+        last_s is None
+    ):  # Silence since it was sent: nobody who waits for a first token has no pause.
         return now_s - request.sent_s
     silent_s = 0.0 if request.finish_s is not None else now_s - last_s
     return max(request.longest_gap_s, silent_s)

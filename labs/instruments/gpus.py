@@ -9,6 +9,8 @@ from labs.instruments.promql import EPOCH_S
 from labs.instruments.signals import SHORT_S, SIGNALS, window
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from labs.instruments.signals import View
 
 GPUS = 4
@@ -17,7 +19,7 @@ MEMORY_USED_MIB = 74_911
 """Reserved at start: 0.92 of the device. It does not move with load."""
 POWER_IDLE_W, POWER_CAP_W = 122, 700
 
-_FIELDS = {
+_FIELDS: dict[str, Callable[[View, int], str]] = {
     "index": lambda view, gpu: str(gpu),
     "name": lambda view, gpu: "NVIDIA H100 80GB HBM3",
     "utilization.gpu": lambda view, gpu: f"{_util(view)} %",
@@ -133,7 +135,7 @@ def dcgm_text(view: View) -> str:
     """Return what the DCGM exporter on port 9400 prints, its default profiling counters among it."""
     tensor = SIGNALS["tensor_active"](view) or 0.0
     lines: list[str] = []
-    counters = (
+    counters: tuple[tuple[str, str, Callable[[int], str]], ...] = (
         ("DCGM_FI_DEV_GPU_UTIL", "GPU utilization (in %).", lambda gpu: f"{_util(view)}"),
         ("DCGM_FI_DEV_POWER_USAGE", "Power draw (in W).", lambda gpu: f"{_power_w(view, gpu)}"),
         (

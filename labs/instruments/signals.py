@@ -85,7 +85,7 @@ def sample_at(engine: Engine, t_s: float) -> Sample | None:
 
 
 def sent_between(cluster: Cluster, from_s: float, to_s: float) -> Sequence[Request]:
-    """Return the requests that clients sent in [from_s, to_s)."""
+    """Return the requests that clients sent after ``from_s`` and by ``to_s``."""
     requests = cluster.requests
     first = bisect_right(requests, from_s, key=lambda request: request.sent_s)
     last = bisect_right(requests, to_s, key=lambda request: request.sent_s)
@@ -104,8 +104,10 @@ def recent(cluster: Cluster, from_s: float, to_s: float) -> Iterator[Request]:
 
 
 def ttft_p95_at(cluster: Cluster, now_s: float, window_s: float = PANEL_S) -> float | None:
-    """Return p95 TTFT as clients see it, seconds: those served in the window, and those still waiting with
-    the time they have waited so far."""
+    """Return p95 TTFT as clients see it, seconds.
+
+    It counts those served in the window, and those still waiting with the time they have waited so far.
+    """
     values: list[float] = []
     for request in recent(cluster, now_s - window_s, now_s):
         if request.status is Status.SHED:
@@ -193,7 +195,8 @@ def _largest_prefill_tokens(view: View) -> float | None:
     last = bisect_right(samples, view.now_s, key=lambda sample: sample.t_s)
     first = bisect_right(samples, view.now_s - SHORT_S, key=lambda sample: sample.t_s)
     values = [sample.max_prefill_tokens_in_step for sample in samples[first:last]]
-    return float(max(values)) if values and max(values) else None
+    largest = max(values, default=0)
+    return float(largest) if largest else None
 
 
 def _recompute_share(view: View) -> float | None:

@@ -24,8 +24,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("lab", help="the lab's folder name")
-        parser.add_argument("--as", dest="play", default="reference", metavar="reference|counterexample:NAME")
-        parser.add_argument("--seed", type=int, default=1, metavar="N", help="the N-th admitted seed, from 1")
+        parser.add_argument(
+            "--as", dest="play", default="reference", metavar="reference|counterexample:NAME"
+        )
+        parser.add_argument(
+            "--seed", type=int, default=1, metavar="N", help="the N-th admitted seed, from 1"
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -40,7 +44,9 @@ class Command(BaseCommand):
         except (pool.NotProved, plays.PlayError) as exc:
             raise CommandError(str(exc)) from exc
         if not 1 <= position <= len(seeds):
-            raise CommandError(f"--seed {position}: this lab has {len(seeds)} admitted seeds, from 1")
+            raise CommandError(
+                f"--seed {position}: this lab has {len(seeds)} admitted seeds, from 1"
+            )
         seed = seeds[position - 1]
         spec, began = labs()[slug], time.perf_counter()
         try:
@@ -66,9 +72,15 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(record, ensure_ascii=False))
             return
-        self.stdout.write(f"{spec.title}, seed {position} ({record['hypothesis']}), played as {name}")
+        self.stdout.write(
+            f"{spec.title}, seed {position} ({record['hypothesis']}), played as {name}"
+        )
         for part in judgement.parts:
-            self.stdout.write(f"  {part['name']:13}{part['earned']:6.1f} of {WEIGHTS[part['name']]:3}  {part['reason']}")
+            self.stdout.write(
+                f"  {part['name']:13}{part['earned']:6.1f} of {WEIGHTS[part['name']]:3}  {part['reason']}"
+            )
         total = "not graded" if judgement.total is None else f"{judgement.total:.1f}"
         self.stdout.write(f"  {'total':13}{total:>6} of 100  {judgement.reason}")
-        self.stdout.write(f"  incident {clock(incident_s)}, wall {wall_s:.1f} s, ceiling {script.ceiling:g}")
+        self.stdout.write(
+            f"  incident {clock(incident_s)}, wall {wall_s:.1f} s, ceiling {script.ceiling:g}"
+        )

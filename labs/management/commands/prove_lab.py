@@ -26,8 +26,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("lab", help="the lab's folder name")
-        parser.add_argument("--pool", type=int, default=40, help="seeds to admit for learners (default 40)")
-        parser.add_argument("--draft", action="store_true", help=f"a table of {DRAFT_SEEDS} seeds instead of {FULL_SEEDS}")
+        parser.add_argument(
+            "--pool", type=int, default=40, help="seeds to admit for learners (default 40)"
+        )
+        parser.add_argument(
+            "--draft",
+            action="store_true",
+            help=f"a table of {DRAFT_SEEDS} seeds instead of {FULL_SEEDS}",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         del args
@@ -36,7 +42,9 @@ class Command(BaseCommand):
             raise CommandError(f"no lab {slug!r}; there are: {', '.join(labs())}")
         spec, began = labs()[slug], time.monotonic()
         seeds = DRAFT_SEEDS if options["draft"] else FULL_SEEDS
-        table, refused = table_runs.make_table(spec, seeds, lambda text: self.stdout.write(f"\r{text}  ", ending=""))
+        table, refused = table_runs.make_table(
+            spec, seeds, lambda text: self.stdout.write(f"\r{text}  ", ending="")
+        )
         digest = world_digest(slug)
         data = {"digest": digest, "seeds": seeds, "refused": refused, "table": dump_table(table)}
         raw = json.dumps(data, sort_keys=True, separators=(",", ":")).encode()
@@ -57,7 +65,11 @@ class Command(BaseCommand):
             if len(admitted) == options["pool"]:
                 break
         record = {"digest": digest, "stayed_hurt": tried, "seeds": admitted}
-        (folder_of(slug) / "pool.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        (folder_of(slug) / "pool.json").write_text(
+            json.dumps(record, indent=1) + "\n", encoding="utf-8"
+        )
         pool.admitted.cache_clear()
         pool.table.cache_clear()
-        self.stdout.write(f"\n{slug}: table of {seeds} seeds, {len(admitted)} seeds admitted, {time.monotonic() - began:.0f} s")
+        self.stdout.write(
+            f"\n{slug}: table of {seeds} seeds, {len(admitted)} seeds admitted, {time.monotonic() - began:.0f} s"
+        )
