@@ -39,6 +39,7 @@ def index(request: HttpRequest) -> HttpResponseBase:
                     "lesson": found,
                     "marks": pages.ruler(found, mine),
                     "read": mine.stations_read(found),
+                    "begun": bool(mine.tries or mine.commits),
                     "counts": mine.counts(found),
                 }
                 for found, mine in rows
