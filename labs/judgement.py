@@ -206,15 +206,19 @@ def _runs(case: Case, progress: Progress | None) -> Runs:
 # ------------------------------------------------------------------------------------- what was said
 
 
-def _said(case: Case, runs: Runs) -> list[Part]:
-    spec, said = case.spec, case.diagnosis
-    answer = spec.hypotheses[case.truth].answer
-    hurt = mitigation.hurt_objectives(runs.nothing.fared)
-    graph = CausalGraph(
+def graph_of(spec: LabSpec) -> CausalGraph:
+    """Return the lab's causal graph, as marking wants it."""
+    return CausalGraph(
         frozenset(spec.nodes),
         frozenset((key, effect) for key, node in spec.nodes.items() for effect in node.causes),
         frozenset(key for key, node in spec.nodes.items() if not node.nameable),
     )
+
+
+def _said(case: Case, runs: Runs) -> list[Part]:
+    spec, said = case.spec, case.diagnosis
+    answer = spec.hypotheses[case.truth].answer
+    hurt = mitigation.hurt_objectives(runs.nothing.fared)
     parameter = None
     if answer.parameter == "offered_load" and runs.nothing.page_load:
         parameter = mechanism.Parameter(
@@ -227,7 +231,7 @@ def _said(case: Case, runs: Runs) -> list[Part]:
             named=said.get("slos", []),
             hurt=hurt,
         ),
-        localisation_part(graph, said.get("components", []), answer.components),
+        localisation_part(graph_of(spec), said.get("components", []), answer.components),
         mechanism.mechanism_part(case.credit, parameter=parameter, answer=said.get("parameter")),
     ]
 
@@ -299,7 +303,7 @@ def _asked(case: Case, runs: Runs) -> list[Part]:
         reference=case.reference.known(table),
         best_value=best_value(spec, table),
         budget_s=spec.diagnosis_budget_s,
-        spent_s=_spent_s(case.log),
+        spent_s=spent_s(case.log),
         false_fixes=mitigation.false_fixes(whole, runs.atoms),
     )
     return [
@@ -315,7 +319,7 @@ def _asked(case: Case, runs: Runs) -> list[Part]:
     ]
 
 
-def _spent_s(log: Sequence[Entry]) -> float:
+def spent_s(log: Sequence[Entry]) -> float:
     """Return the seconds charged until the diagnosis or the first change."""
     spent = 0
     for entry in log:

@@ -47,6 +47,10 @@ class Play:
     ceiling: float
     steps: Mapping[str, Sequence[Mapping[str, Any]]]
 
+    def has(self, hypothesis: str) -> bool:
+        """Tell whether the play has steps in this world."""
+        return hypothesis in self.steps or "any" in self.steps
+
     def steps_for(self, hypothesis: str) -> Sequence[Mapping[str, Any]]:
         """Return the steps in this world. Raises PlayError if the play has none for it."""
         steps = self.steps.get(hypothesis, self.steps.get("any"))

@@ -30,6 +30,17 @@ def admitted(slug: str) -> tuple[int, ...]:
     return tuple(int(entry["seed"]) for entry in data["seeds"])
 
 
+def record(slug: str) -> dict[str, Any]:
+    """Return what ``prove_lab`` noted about the pool. Raises NotProved, whose message says what to run."""
+    return _read(slug, "pool.json")
+
+
+def refused(slug: str) -> dict[str, int]:
+    """Return how many seeds each world turned away from the table. Raises NotProved, as above."""
+    counts: dict[str, int] = _read(slug, "table.json.gz")["refused"]
+    return counts
+
+
 @cache
 def table(slug: str) -> Table:
     """Return the lab's information table. Raises NotProved, whose message says what to run."""

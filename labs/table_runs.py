@@ -7,6 +7,8 @@ play earns every point there.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from labs import incident, worlds
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from labs.incident import Incident
     from labs.marking.table import Value
+    from labs.simulator.telemetry import Sample
     from labs.specs import LabSpec
 
 TABLE_FROM = 1_000_000
@@ -25,6 +28,11 @@ POOL_FROM = 2_000_000
 MOST_TRIED = 5_000
 HEALTHY_TTFT_P95_S = 0.6
 """While healthy, p95 TTFT stays at or below this at every point of the panel."""
+HEALTHY_KV = (0.45, 0.65)
+"""While healthy, KV usage lies here on average."""
+HEALTHY_PREEMPTIONS = 5
+HURT_KV, HURT_PREEMPTIONS = 0.94, 100
+"""In a served world the five minutes before the page hold more of both, on average and in all."""
 
 type Row = dict[str, Value]
 
@@ -55,19 +63,35 @@ def was_healthy(world: Incident) -> bool:
     timeline = world.spec.timeline
     points = incident.ttft_series(world, from_s=timeline.healthy_from_s)
     before = [value for at_s, value in points if at_s <= timeline.fault_at_s and value is not None]
-    samples = [
-        s
-        for s in world.world.cluster.engines[0].samples
-        if timeline.healthy_from_s <= s.t_s <= timeline.fault_at_s
-    ]
+    samples = _samples(world, timeline.healthy_from_s, timeline.fault_at_s)
     preempted = samples[-1].preemptions - samples[0].preemptions if samples else 0
-    return bool(before) and max(before) <= HEALTHY_TTFT_P95_S and preempted <= 5  # noqa: PLR2004
+    return (
+        bool(before)
+        and max(before) <= HEALTHY_TTFT_P95_S
+        and preempted <= HEALTHY_PREEMPTIONS
+        and HEALTHY_KV[0] <= _mean_kv(samples) <= HEALTHY_KV[1]
+    )
+
+
+def shows_symptom(world: Incident) -> bool:
+    """Tell whether a world at its page shows what the brief says: a full pool, and preemptions that climb."""
+    samples = _samples(world, -300, 0)
+    preempted = samples[-1].preemptions_reported - samples[0].preemptions_reported
+    return _mean_kv(samples) >= HURT_KV and preempted >= HURT_PREEMPTIONS
+
+
+def _samples(world: Incident, from_s: int, to_s: int) -> list[Sample]:
+    return [s for s in world.world.cluster.engines[0].samples if from_s <= s.t_s <= to_s]
+
+
+def _mean_kv(samples: Sequence[Sample]) -> float:
+    return fmean(sample.kv_cache_usage_perc for sample in samples)
 
 
 def stays_hurt(spec: LabSpec, hypothesis: str, seed: int) -> bool:
     """Tell whether the untouched world misses its alarm for as long as a mark can look at it, every five minutes."""
     world = incident.begin(spec, seed, hypothesis=hypothesis)
-    if not was_healthy(world):
+    if not (was_healthy(world) and shows_symptom(world)):
         return False
     plan = spec.mitigation
     last_s = spec.timeline.budget_s + plan.settle_s + plan.window_s
@@ -79,14 +103,16 @@ def stays_hurt(spec: LabSpec, hypothesis: str, seed: int) -> bool:
     return True
 
 
-def seed_rows(spec: LabSpec, seed: int) -> dict[str, list[Row]] | str:
-    """Return every world's rows at a table seed, or the first world that does not do what it says at it.
+def rare_first(spec: LabSpec) -> tuple[str, ...]:
+    """Return the worlds of a table in the order in which a seed is tried: the rarest turns most away, so it goes first."""
+    faults = sorted(spec.hypotheses, key=lambda key: spec.hypotheses[key].world.burst is None)
+    return (*faults, worlds.HEALTHY)
 
-    The rarest world goes first, so that a seed is turned away cheaply.
-    """
-    rare_first = sorted(spec.hypotheses, key=lambda key: spec.hypotheses[key].world.burst is None)
+
+def seed_rows(spec: LabSpec, seed: int) -> dict[str, list[Row]] | str:
+    """Return every world's rows at a table seed, or the first world that does not do what it says at it."""
     found: dict[str, list[Row]] = {}
-    for name in (*rare_first, worlds.HEALTHY):
+    for name in rare_first(spec):
         rows = rows_of(spec, name, seed)
         if rows is None:
             return name
@@ -113,34 +139,42 @@ def table_of(spec: LabSpec, found: Sequence[Mapping[str, list[Row]]]) -> Table:
     )
 
 
-def make_table(
-    spec: LabSpec, seeds: int, told: Callable[[str], None]
-) -> tuple[Table, dict[str, int]]:
-    """Return the information table over the first ``seeds`` seeds at which every world qualifies.
+@dataclass(frozen=True)
+class Made:
+    """A table, the seeds that it is made of, and how many seeds each world turned away."""
 
-    With it, how many seeds each world turned away.
+    table: Table
+    seeds: tuple[int, ...]
+    refused: Mapping[str, int]
+
+
+def make_table(spec: LabSpec, seeds: int, told: Callable[[str], None]) -> Made:
+    """Return the information table over the first ``seeds`` seeds at which every world qualifies.
 
     Raises RuntimeError if too few of the first MOST_TRIED seeds qualify.
     """
     refused: dict[str, int] = {}
-    found: list[dict[str, list[Row]]] = []
+    found: dict[int, dict[str, list[Row]]] = {}
     for seed in range(TABLE_FROM, TABLE_FROM + MOST_TRIED):
         rows = seed_rows(spec, seed)
         if isinstance(rows, str):
             refused[rows] = refused.get(rows, 0) + 1
             continue
-        found.append(rows)
+        found[seed] = rows
         told(f"table: {len(found)} of {seeds} seeds, {seed - TABLE_FROM + 1} tried")
         if len(found) == seeds:
-            return table_of(spec, found), refused
+            return Made(table_of(spec, tuple(found.values())), tuple(found), refused)
     raise RuntimeError(
         f"{spec.slug}: only {len(found)} of {seeds} seeds qualify; turned away by {refused}"
     )
 
 
-def pool_seeds(spec: LabSpec) -> Iterator[tuple[int, str]]:
-    """Return the pool seeds whose worlds stay hurt, and their hypotheses, in order."""
+def pool_seeds(spec: LabSpec, wanted: Callable[[str], bool]) -> Iterator[tuple[int, str]]:
+    """Return the pool seeds whose worlds stay hurt, and their hypotheses, in order.
+
+    Seeds of a hypothesis that is no longer ``wanted`` are passed over.
+    """
     for seed in range(POOL_FROM, POOL_FROM + MOST_TRIED):
         hypothesis = worlds.hypothesis_of(spec, seed)
-        if stays_hurt(spec, hypothesis, seed):
+        if wanted(hypothesis) and stays_hurt(spec, hypothesis, seed):
             yield seed, hypothesis

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,30 +23,30 @@ INSTRUMENT_OF_VERB = {
 }
 READING_VERBS = {*INSTRUMENT_OF_VERB, "promql", "request-log"}
 
-# A signal counts as read when its line is still there after the filters.
+# A signal counts as read when a line that shows it now is still there after the filters.
 _MARKS = {
     "metrics": {
-        "vllm:kv_cache_usage_perc{": "kv_usage",
-        "vllm:num_requests_waiting{": "queue_depth",
+        r"^vllm:kv_cache_usage_perc\{": "kv_usage",
+        r"^vllm:num_requests_waiting\{": "queue_depth",
     },
     "dcgm": {
-        "DCGM_FI_DEV_GPU_UTIL{": "gpu_util",
-        "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{": "tensor_active",
+        r"^DCGM_FI_DEV_GPU_UTIL\{": "gpu_util",
+        r"^DCGM_FI_PROF_PIPE_TENSOR_ACTIVE\{": "tensor_active",
     },
     "engine-log": {"Waiting:": "queue_depth", "KV cache usage:": "kv_usage"},
     "steps": {"largest prefill": "largest_prefill_tokens", "time: recompute": "recompute_share"},
-    "kv-ledger": {"held by no live request": "unaccounted_share", "usage ": "kv_usage"},
-    "nvidia-smi": {"%": "gpu_util"},
+    "kv-ledger": {"held by no live request": "unaccounted_share", r"usage \d": "kv_usage"},
 }
+_GPU_MARKS = {"table": r"\d%", "dmon": r"^ +\d", "query": r"^(?!.*utilization\.gpu).*\d"}
 _REQUEST_MARKS = {
     ("summary", "12m"): {
-        "arrivals": "arrival_rate_12m",
-        "prompt tokens": "prompt_p95_tokens",
-        "tokens wanted": "offered_load_12m",
+        "^arrivals": "arrival_rate_12m",
+        "^prompt tokens": "prompt_p95_tokens",
+        "^tokens wanted": "offered_load_12m",
     },
-    ("summary", "5m"): {"tokens wanted": "offered_load_5m"},
+    ("summary", "5m"): {"^tokens wanted": "offered_load_5m"},
     ("gaps", "5m"): {"p95": "gap_p95_s"},
-    ("waiting", "5m"): {"waiting": "queue_depth", "oldest": "queue_age_s"},
+    ("waiting", "5m"): {"^waiting": "queue_depth", "^waiting .*oldest": "queue_age_s"},
 }
 
 
@@ -85,9 +86,16 @@ def take(view: View, command: Command) -> Shown:
         value = promql.evaluate(view, query)
         text = filtered(promql.answer(view, value, query), command.filters)
         return Shown(text, promql.signal_of(query, value) if text else {})
-    text = filtered(_text(view, command), command.filters)
-    marks = _marks(command)
-    names = [name for mark, name in marks.items() if mark in text]
+    whole = _text(view, command)
+    text = filtered(whole, command.filters)
+    lines = text.splitlines()
+    if command.verb == "engine-log":  # Earlier lines show what was, not what is.
+        lines = [line for line in lines[-1:] if line == whole.rpartition("\n")[2]]
+    names = [
+        name
+        for mark, name in _marks(command).items()
+        if any(re.search(mark, line) for line in lines)
+    ]
     return Shown(
         text or "(no line matches)", {name: SIGNALS[name](view) for name in dict.fromkeys(names)}
     )
@@ -103,8 +111,10 @@ def _query(command: Command) -> promql.Query:
 def _marks(command: Command) -> dict[str, str]:
     if command.verb == "request-log":
         return _REQUEST_MARKS[command.options["view"], command.options["last"]]
-    if command.verb == "nvidia-smi" and command.target.startswith("--query-gpu="):
-        return _MARKS["nvidia-smi"] if "utilization.gpu" in command.target else {}
+    if command.verb == "nvidia-smi":
+        if command.target.startswith("--query-gpu="):
+            return {_GPU_MARKS["query"]: "gpu_util"} if "utilization.gpu" in command.target else {}
+        return {_GPU_MARKS["dmon" if command.target else "table"]: "gpu_util"}
     return _MARKS[command.verb]
 
 
