@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
 from django.conf import settings
 from django.http import Http404
+from django.middleware.gzip import GZipMiddleware
 from django.views.defaults import page_not_found
 
 if TYPE_CHECKING:
@@ -15,6 +16,15 @@ if TYPE_CHECKING:
 
     from django.http import HttpRequest
     from django.http.response import HttpResponseBase
+
+
+class Compressed(GZipMiddleware):
+    """Compress what is not compressed yet, but for event streams: an event held back is no event."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> Any:
+        if response.get("Content-Type", "").startswith("text/event-stream"):
+            return response
+        return super().process_response(request, response)
 
 
 class our_own_404:  # noqa: N801  it is used like a function

@@ -5,11 +5,13 @@ import redis
 from asgiref.sync import async_to_sync
 from django.conf import settings as site_settings
 from django.core.handlers.asgi import ASGIHandler
+from django.http import StreamingHttpResponse
 from django.test import AsyncClient, Client
 from django.urls import reverse
 from django.views import defaults
 
 from courseware import views
+from courseware.middleware import Compressed
 from courseware.models import User
 
 pytestmark = pytest.mark.django_db
@@ -198,3 +200,18 @@ def test_the_entry_points_import():
     assert isinstance(asgi.application, ASGIHandler)
     assert celery.app.conf.task_ignore_result is True
     assert site_settings.CELERY_BEAT_SCHEDULE["pulse"]["task"] in celery.app.tasks
+
+
+def test_a_page_is_compressed_for_those_who_can_read_it(client):
+    response = client.get("/", headers={"accept-encoding": "gzip"})
+    assert response.headers["Content-Encoding"] == "gzip"
+
+
+def test_an_event_stream_is_never_compressed(rf):
+    compressed = Compressed(
+        lambda _request: StreamingHttpResponse(
+            iter([b"data: x\n\n"]), content_type="text/event-stream"
+        )
+    )
+    response = compressed(rf.get("/", headers={"accept-encoding": "gzip"}))
+    assert "Content-Encoding" not in response.headers
