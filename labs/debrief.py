@@ -134,7 +134,7 @@ def debrief(
     target_s = spec.alarm.ttft_p95_above_s
     return Debrief(
         headline=_headline(parts, log),
-        lead=_lead(parts, known, first),
+        lead=_lead(known, first),
         world=spec.hypotheses[known["hypothesis"]].title,
         seed=int(known["seed"]),
         total=f"{mark['total']:.1f}",
@@ -197,7 +197,7 @@ def _headline(parts: Mapping[str, Any], log: Sequence[Entry]) -> str:
     return "Close to the cause, not at it" if credit > 0 else "Another world than the one you named"
 
 
-def _lead(parts: Mapping[str, Any], known: Mapping[str, Any], first: Mapping[str, str]) -> str:
+def _lead(known: Mapping[str, Any], first: Mapping[str, str]) -> str:
     sentences = []
     users = known["users_hurt"]
     more = int(users["you"]) - int(users["reference"])
@@ -210,13 +210,14 @@ def _lead(parts: Mapping[str, Any], known: Mapping[str, Any], first: Mapping[str
         sentences.append(
             f"Your work spared {spared:,} of those whom doing nothing would have hurt."
         )
-    if first.get("share"):
+    if first.get("share") == "100 %":
+        sentences.append("Your first measurement was the best that one could take.")
+    elif first.get("share"):
         sentences.append(
             f"Your first measurement bought {first['share']} of what the best one buys."
         )
     else:
         sentences.append("You took no measurement before you acted.")
-    del parts
     return " ".join(sentences)
 
 
@@ -337,9 +338,9 @@ def _own_steps(spec: LabSpec, log: Sequence[Entry]) -> list[_Taken]:
 def _verified(outcome: Mapping[str, Any]) -> str:
     signals = outcome.get("signals", {})
     ttft, gap = signals.get("ttft_p95_s"), signals.get("gap_p95_s")
-    if ttft is None or gap is None:
-        return "Verified: not enough requests"
-    return f"Verified: p95 TTFT {ttft:.3g} s, longest gap {gap:.2g} s"
+    first = "no first token" if ttft is None else f"p95 TTFT {ttft:.3g} s"
+    pause = "no gap to measure" if gap is None else f"longest gap {gap:.2g} s"
+    return f"Verified: {first}, {pause}"
 
 
 def _reference_steps(spec: LabSpec, steps: Sequence[Mapping[str, Any]]) -> list[_Taken]:

@@ -452,6 +452,11 @@ class Room:
     def _until_s(self) -> int:
         return charts.shown_until_s(self.attempt.clock_s, self.spec.timeline.budget_s)
 
+    @property
+    def history(self) -> int:
+        """How many minutes before the page the chart shows."""
+        return -self.spec.timeline.healthy_from_s // 60
+
     @cached_property
     def lane(self) -> charts.Lane:
         line = self.spec.timeline
@@ -569,7 +574,7 @@ class Room:
         return Measure(
             signal.title,
             number(value, signal.healthy_decimals),
-            unit_of(signal.unit),
+            unit_of(signal.unit) if value is not None else "",
             number(healthy[name], signal.healthy_decimals) if name in healthy else "",
         )
 
@@ -604,7 +609,7 @@ class Room:
                         name,
                         signal.title,
                         number(value, signal.healthy_decimals),
-                        unit_of(signal.unit),
+                        unit_of(signal.unit) if value is not None else "",
                         incident.clock(each.at_s or 0),
                     )
                 )

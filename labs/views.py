@@ -156,15 +156,21 @@ def _room(
     status: int = 200,
     problem: str = "",
     line: str | None = None,
+    taken: str = "",
     **bound: Any,
 ) -> HttpResponse:
-    """Render the room or its working parts; ``bound`` holds the form that did not validate."""
+    """Render the room or its working parts.
+
+    ``bound`` holds the form that did not validate, ``taken`` names the one that was just stored: both come anew,
+    while what stands half-typed in the others stays.
+    """
     found = room.room_of(attempt)
     context: dict[str, Any] = {
         "room": found,
         "attempt": attempt,
         "spec": found.spec,
         "problem": problem,
+        "taken": taken,
         "line": found.refused_line if line is None else line,
         "prediction_form": bound.get("prediction") or PredictionForm(),
         "flags_form": bound.get("flags") or FlagsForm(),
@@ -192,16 +198,24 @@ def _explanation_form(found: room.Room) -> ExplanationForm:
     return ExplanationForm(initial={"text": said.payload.get("text", "")} if said else None)
 
 
-def _done(request: HttpRequest, attempt: Attempt, anchor: str = "") -> HttpResponseBase:
+def _done(
+    request: HttpRequest, attempt: Attempt, anchor: str = "", *, taken: str = ""
+) -> HttpResponseBase:
     """Answer a form that was taken: the working parts anew, or back to the room."""
     if _is_htmx(request):
         attempt.refresh_from_db()
-        return _room(request, attempt)
+        return _room(request, attempt, taken=taken)
     return redirect(f"{attempt.get_absolute_url()}{anchor}")
 
 
 def _taken(
-    request: HttpRequest, attempt: Attempt, do: Callable[[], object], anchor: str = "", **typed: Any
+    request: HttpRequest,
+    attempt: Attempt,
+    do: Callable[[], object],
+    anchor: str = "",
+    *,
+    form: str = "",
+    **typed: Any,
 ) -> HttpResponseBase:
     """Do what a form asks for; while something is under way or the attempt is closed, say so and keep the input."""
     try:
@@ -216,7 +230,7 @@ def _taken(
         attempt.refresh_from_db()
         problem = "This attempt is closed and takes no more actions."
         return _room(request, attempt, status=BUSY, problem=problem, **typed)
-    return _done(request, attempt, anchor)
+    return _done(request, attempt, anchor, taken=form)
 
 
 @require_POST
@@ -254,7 +268,13 @@ def restart(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
         return _room(request, attempt, status=BUSY, problem="Commit your prediction first.")
     line = form.line()
     return _taken(
-        request, attempt, lambda: attempts.command(attempt, line), "#console", flags=form, line=""
+        request,
+        attempt,
+        lambda: attempts.command(attempt, line),
+        "#console",
+        form="flags",
+        flags=form,
+        line="",
     )
 
 
@@ -321,6 +341,7 @@ def diagnose(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
         attempt,
         lambda: attempts.record(attempt, Kind.DIAGNOSE, form.payload()),
         "#diagnosis",
+        form="diagnosis",
         diagnosis=form,
     )
 
@@ -338,6 +359,7 @@ def explain(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
         attempt,
         lambda: attempts.record(attempt, Kind.EXPLAIN, form.cleaned_data),
         "#explanation",
+        form="explanation",
         explanation=form,
     )
 
@@ -475,4 +497,6 @@ def _html(text: str) -> str:
         "<table>",
         '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>',
     ).replace("</table>", "</table></div>")
+    # A corner without words is no heading.
+    html = html.replace("<th></th>", "<td></td>")
     return mark_safe(html)  # noqa: S308  (the text of the lab's own folder)

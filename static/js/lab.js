@@ -48,7 +48,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
   }
   // A tool far from the console: bring what it said into view.
   if (asked) {
-    const there = document.querySelector("#under-way:not(:empty)") ?? last;
+    const there = document.querySelector("#under-way:has(> *)") ?? last;
     there?.scrollIntoView({ block: "nearest" });
     if (!document.querySelector("#under-way > *")) asked = false;
   }
