@@ -125,7 +125,7 @@ def _table(view: View) -> str:
     for gpu, bus in enumerate(("18", "2A", "3A", "5D")):
         lines += [
             f"|   {gpu}  NVIDIA H100 80GB HBM3          On  |   00000000:{bus}:00.0 Off |                    0 |",
-            f"| N/A   {_temperature(view, gpu)}C    P0             {_power_w(view, gpu):3d}W /  {POWER_CAP_W}W |   {MEMORY_USED_MIB}MiB /  {MEMORY_TOTAL_MIB}MiB |    {_util(view):3d}%      Default |",
+            f"| N/A   {_temperature(view, gpu)}C    P0            {_power_w(view, gpu):3d}W /  {POWER_CAP_W}W |   {MEMORY_USED_MIB}MiB /  {MEMORY_TOTAL_MIB}MiB |    {_util(view):3d}%      Default |",
             bar,
         ]
     return "\n".join(lines)

@@ -30,7 +30,7 @@ def engine_log(view: View) -> str:
         prompt = (after.prompt_tokens - before.prompt_tokens) / EVERY_S
         generated = (after.generation_tokens - before.generation_tokens) / EVERY_S
         lines.append(
-            f"INFO {time_of(t_s):%m-%d %H:%M:%S} [loggers.py:271] Engine 000: Avg prompt throughput: {prompt:.1f} tokens/s, "
+            f"INFO {time_of(t_s):%m-%d %H:%M:%S} [loggers.py:335] Engine 000: Avg prompt throughput: {prompt:.1f} tokens/s, "
             f"Avg generation throughput: {generated:.1f} tokens/s, Running: {after.running} reqs, Waiting: {after.waiting} reqs, "
             f"GPU KV cache usage: {100 * after.kv_cache_usage_perc:.1f}%, Prefix cache hit rate: 0.0%"
         )

@@ -81,6 +81,7 @@ def instrument_of(command: Command) -> str:
 
 def take(view: View, command: Command) -> Shown:
     """Return what the command prints at ``view.now_s``. Raises NotMeasured for what cannot be shown."""
+    instrument_of(command)  # What no instrument has is not measured.
     if command.verb == "promql":
         query = _query(command)
         value = promql.evaluate(view, query)

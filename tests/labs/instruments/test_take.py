@@ -1,0 +1,93 @@
+"""From a command to a reading: price, text, and the signals that can be seen in it."""
+
+import pytest
+
+from labs.console import parse
+from labs.incident import perform
+from labs.instruments import signals
+from labs.instruments.take import NotMeasured, instrument_of, take
+
+
+@pytest.fixture
+def world(at_page):
+    return at_page("metastable")
+
+
+def test_every_instruments_command_is_its_own_and_shows_what_it_says(spec, world):
+    for key, instrument in spec.instruments.items():
+        command = parse(instrument.command)
+        assert instrument_of(command) == key
+        shown = take(world.view, command)
+        assert set(shown.signals) <= set(instrument.signals), key
+        assert shown.signals == signals.signal_values(world.view, list(shown.signals)) or (
+            # A histogram's quantile is linear within its bucket; the signal is exact.
+            key == "router"
+        ), key
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ("curl -s localhost:8000/metrics", {"queue_depth", "kv_usage"}),
+        ("curl -s localhost:8000/metrics | grep kv_cache_usage", {"kv_usage"}),
+        ("curl -s localhost:8000/metrics | grep '# HELP'", set()),
+        ("curl -s localhost:8000/metrics | grep kv_cache_usage | wc -l", set()),
+        ("curl -s localhost:8000/metrics | head -1", set()),
+        ("curl -s localhost:9400/metrics | grep TENSOR", {"tensor_active"}),
+        ("curl -s localhost:9400/metrics | grep TYPE", set()),
+        ("tail -n 2 /var/log/vllm/engine.log", {"queue_depth", "kv_usage"}),
+        ("head -n 2 /var/log/vllm/engine.log", set()),
+        ("grep nothing /var/log/vllm/engine.log", set()),
+        ("steps --last 60s | grep recompute", {"recompute_share"}),
+        ("kv-ledger | grep 'no live'", {"unaccounted_share"}),
+        ("kv-ledger | grep free", {"kv_usage"}),
+        ("request-log --last 12m --summary | grep wanted", {"offered_load_12m"}),
+        ("request-log --last 12m --summary | grep prompt", {"prompt_p95_tokens"}),
+        ("request-log --waiting", {"queue_depth", "queue_age_s"}),
+        ("request-log --waiting | tail -n 2", set()),
+        ("nvidia-smi", {"gpu_util"}),
+        ("nvidia-smi | grep Fan", set()),
+        ("nvidia-smi dmon | grep -v '#'", {"gpu_util"}),
+        ("nvidia-smi dmon | head -2", set()),
+        ("nvidia-smi --query-gpu=utilization.gpu --format=csv,noheader,nounits", {"gpu_util"}),
+        ("nvidia-smi --query-gpu=index,utilization.gpu --format=csv | head -1", set()),
+        ("nvidia-smi --query-gpu=memory.used --format=csv", set()),
+        ("promql 'vllm:kv_cache_usage_perc'", {"kv_usage"}),
+        ("promql 'vllm:kv_cache_usage_perc' | grep nothing", set()),
+        ("promql 'rate(vllm:prompt_tokens_total[5m])'", set()),
+    ],
+)
+def test_a_signal_is_read_only_if_its_line_survives_the_filter(world, line, seen):
+    assert set(take(world.view, parse(line)).signals) == seen
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "promql 'up'",
+        "request-log --last 12m --gaps",
+        "nvidia-smi --query-gpu=fan.speed",
+        "nvidia-smi --query-gpu=",
+    ],
+)
+def test_what_cannot_be_measured_is_refused_with_help(world, line):
+    with pytest.raises(NotMeasured, match=r".{20}"):
+        take(world.view, parse(line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["flags", "help", "help wait", "curl -s localhost:8000/health", "curl localhost:8000/version"],
+)
+def test_what_is_free_charges_nothing_and_moves_nothing(world, line):
+    before = world.world.cluster.digest()
+    outcome = perform(world, parse(line), 1)
+    assert (outcome.kind, outcome.cost_s, world.clock_s) == ("answer", 0, 0)
+    assert world.world.cluster.digest() == before
+
+
+@pytest.mark.parametrize("hypothesis", ["metastable", "demand", "healthy", "router", "leak"])
+def test_every_signal_can_be_computed_in_every_world(spec, at_page, hypothesis):
+    values = signals.signal_values(at_page(hypothesis).view)
+    assert set(values) == set(spec.signals)
+    assert all(value is None or value >= 0 for value in values.values())
