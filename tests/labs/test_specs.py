@@ -1,0 +1,152 @@
+"""What a lab folder may say, and how it is told what is wrong with it: the file, the key, the fault."""
+
+import re
+
+import pytest
+
+from labs.catalogue import folder_of
+from labs.instruments.signals import SIGNALS
+from labs.instruments.take import INSTRUMENT_OF_VERB
+from labs.specs import SpecError, load_spec
+
+TOML = (folder_of("preemption-storm") / "lab.toml").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def fault(tmp_path):
+    """The complaint about lab.toml with one thing changed in it."""
+
+    def complain(old, new, *, pattern=False):
+        text = (
+            re.sub(old, new, TOML, count=1, flags=re.MULTILINE)
+            if pattern
+            else TOML.replace(old, new, 1)
+        )
+        assert text != TOML, "the fault was not planted"
+        (tmp_path / "lab.toml").write_text(text, encoding="utf-8")
+        with pytest.raises(SpecError) as caught:
+            load_spec(tmp_path)
+        return str(caught.value)
+
+    return complain
+
+
+def test_the_lab_is_what_its_folder_says():
+    spec = load_spec(folder_of("preemption-storm"))
+    assert spec.slug == "preemption-storm"
+    assert set(spec.served) == {"metastable", "demand"}
+    assert sum(spec.priors.values()) == pytest.approx(1.0)
+    assert len(spec.hypotheses) >= 5
+    assert len(spec.instruments) >= 8
+
+
+def test_a_folder_without_a_spec_is_named(tmp_path):
+    with pytest.raises(SpecError, match=r"/lab\.toml: there is no such file"):
+        load_spec(tmp_path)
+
+
+def test_text_that_is_no_toml_is_named_with_its_line(tmp_path):
+    (tmp_path / "lab.toml").write_text("version = \n", encoding="utf-8")
+    with pytest.raises(SpecError, match=r"lab\.toml: not valid TOML: .*line 1"):
+        load_spec(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "says"),
+    [
+        ("version = 1", "", "version", "Field required"),
+        ("version = 1", "versoin = 1\nversion = 1", "versoin", "Extra inputs"),
+        ("version = 1", "version = 0", "version", "greater than or equal to 1"),
+        ("budget_s = 3000", "budget_s = -1", "timeline.budget_s", "greater than 0"),
+        ("fault_at_s = -960", "fault_at_s = -1900", "timeline", "must rise in this order"),
+        ("target = 0.95", "target = 1.5", "slos.ttft.target", "less than or equal to 1"),
+        ('measure = "ttft"', 'measure = "tpot"', "slos.ttft.measure", "'ttft' or 'gap'"),
+        (
+            'layer = "overload"',
+            'layer = "oops"',
+            "hypotheses.metastable.answer.layer",
+            "'boundary'",
+        ),
+        (
+            "[instruments.dcgm]\n",
+            "[instruments.dcgm]\ncolour = 1\n",
+            "instruments.dcgm.colour",
+            "Extra",
+        ),
+    ],
+)
+def test_a_wrong_value_is_named_by_its_key(fault, old, new, key, says):
+    told = fault(old, new)
+    assert f"/lab.toml: {key}: " in told
+    assert says in told
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where"),
+    [
+        ('causes = ["ttft"]', 'causes = ["tttft"]', "nodes.router.causes names 'tttft'"),
+        (
+            'signals = ["gpu_util"]',
+            'signals = ["gpu_utl"]',
+            "instruments.gpu.signals names 'gpu_utl'",
+        ),
+        (
+            'components = [["router"]]',
+            'components = [["rooter"]]',
+            "hypotheses.router.answer.components names 'rooter'",
+        ),
+        (
+            'mechanism = "router_delay"',
+            'mechanism = "delay"',
+            "hypotheses.router.answer.mechanisms names 'delay'",
+        ),
+        (
+            'rules_out = "demand"',
+            'rules_out = "demands"',
+            "hypotheses.metastable.answer.chain names",
+        ),
+        (
+            'cause_gone = [{ signal = "router_p95_s"',
+            'cause_gone = [{ signal = "router_s"',
+            "hypotheses.router.answer.cause_gone names 'router_s'",
+        ),
+    ],
+)
+def test_a_name_that_does_not_exist_is_named_with_those_that_do(fault, old, new, where):
+    told = fault(old, new)
+    assert where in told
+    assert "; known: " in told
+
+
+def test_a_rival_is_named_exactly_where_it_is_ruled_out(fault):
+    told = fault('role = "rules_out", rules_out = "leak"', 'role = "rules_out"')
+    assert "hypotheses.metastable.answer.chain.2: " in told
+    assert "rules_out names a hypothesis exactly when" in told
+
+
+def test_a_range_rises(fault):
+    told = fault(r"^offered_load = \[.*", "offered_load = [0.9, 0.1]", pattern=True)
+    assert "traffic.offered_load: " in told
+    assert "0.9 is above 0.1" in told
+
+
+def test_every_fault_is_told_at_once(fault):
+    told = fault("version = 1", 'version = "one"\nminuets = 3')
+    assert len(told.splitlines()) == 2
+
+
+def test_a_lab_serves_at_least_one_world(fault, tmp_path):
+    text = TOML.replace("served = true", "served = false")
+    (tmp_path / "lab.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(SpecError, match="at least one must be served"):
+        load_spec(tmp_path)
+
+
+def test_every_signal_of_the_spec_can_be_computed(spec):
+    assert set(spec.signals) == set(SIGNALS)
+
+
+def test_the_instruments_that_commands_stand_for_have_a_price(spec):
+    known = {*INSTRUMENT_OF_VERB.values(), "slo", "router", "preemptions", "ttft_histogram"}
+    known |= {"gaps", "waiting", "offered_load", "offered_load_short"}
+    assert known == set(spec.instruments)
