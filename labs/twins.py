@@ -95,7 +95,7 @@ class Twins:
 
         ``since_s`` is when the learner's first change began: losses are counted from there.
         """
-        key = repr((operations, since_s, judge_relapse))
+        key = repr((tuple(operations), since_s, judge_relapse))
         if key not in self._known:
             self._known[key] = self._simulate(operations, since_s, judge_relapse=judge_relapse)
         return self._known[key]
