@@ -138,6 +138,17 @@ def _per_cent(share: float) -> str:
     return f"{share:.2f}%"
 
 
+def number(value: float | None, decimals: int = 2) -> str:
+    """Return a number for people: thousands marks, and no more decimals than its size deserves."""
+    if value is None:
+        return "none"
+    if abs(value) >= 100:  # noqa: PLR2004
+        decimals = 0
+    elif abs(value) >= 10:  # noqa: PLR2004
+        decimals = min(decimals, 1)
+    return f"{value:,.{decimals}f}".replace("-", "−")
+
+
 # ------------------------------------------------------------------------------------------ figures
 
 

@@ -338,8 +338,8 @@ def _own_steps(spec: LabSpec, log: Sequence[Entry]) -> list[_Taken]:
 def _verified(outcome: Mapping[str, Any]) -> str:
     signals = outcome.get("signals", {})
     ttft, gap = signals.get("ttft_p95_s"), signals.get("gap_p95_s")
-    first = "no first token" if ttft is None else f"p95 TTFT {ttft:.3g} s"
-    pause = "no gap to measure" if gap is None else f"longest gap {gap:.2g} s"
+    first = "no first token" if ttft is None else f"p95 TTFT {charts.number(ttft)} s"
+    pause = "no gap to measure" if gap is None else f"longest gap {charts.number(gap)} s"
     return f"Verified: {first}, {pause}"
 
 
@@ -411,7 +411,7 @@ def _paths_spoken(runs: Mapping[str, Any], target_s: float) -> str:
         if not missed:
             told.append(f"{name} within the target all the time")
         elif after and missed[-1] == after[-1][0]:
-            told.append(f"{name} at {after[-1][1]:.3g} s at the end")
+            told.append(f"{name} at {charts.number(after[-1][1])} s at the end")
         else:
             told.append(f"{name} back within the target by {clock(missed[-1])}")
     return (
@@ -426,7 +426,7 @@ def _paths_table(runs: Mapping[str, Any]) -> tuple[tuple[str, str, str, str], ..
 
     def shown(name: str, t: int) -> str:
         value = by_name[name].get(t)
-        return "none" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.2f}"  # noqa: PLR2004
+        return charts.number(value)
 
     return tuple(
         (clock(t), shown("you", t), shown("reference", t), shown("untouched", t)) for t in times
@@ -459,12 +459,8 @@ def _prediction(found: Mapping[str, Any]) -> dict[str, Any] | None:
     return {
         "question": found["question"],
         "unit": found["unit"],
-        "said": f"{float(found['value']):,.3g}"
-        if float(found["value"]) < 1000  # noqa: PLR2004
-        else f"{float(found['value']):,.0f}",
-        "truth": f"{float(found['truth']):,.3g}"
-        if float(found["truth"]) < 1000  # noqa: PLR2004
-        else f"{float(found['truth']):,.0f}",
+        "said": f"{float(found["value"]):,.6g}",
+        "truth": charts.number(float(found["truth"])),
         "confidence": found["confidence"],
         "why": found.get("why", ""),
         "off": f"× {off}",

@@ -12,6 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from labs import charts, console, incident, pool
+from labs.charts import number
 from labs.digest import world_digest
 from labs.marking.constants import HEALTHY
 from labs.models import Action, Attempt
@@ -30,17 +31,6 @@ _ICONS = {"reading": "reading", "change": "change", "verification": "verify", "w
 
 
 # ----------------------------------------------------------------------------------------- numbers
-
-
-def number(value: float | None, decimals: int = 2) -> str:
-    """Return a number for people: thousands marks, and no more decimals than its size deserves."""
-    if value is None:
-        return "none"
-    if abs(value) >= 100:  # noqa: PLR2004
-        decimals = 0
-    elif abs(value) >= 10:  # noqa: PLR2004
-        decimals = min(decimals, 1)
-    return f"{value:,.{decimals}f}".replace("-", "−")
 
 
 def unit_of(unit: str) -> str:
@@ -678,11 +668,10 @@ class Room:
         for each in self._standing:
             outcome = each.outcome or {}
             operation = outcome["operation"]
-            costs = (
-                ""
-                if operation["verb"] in {"add-replica", "restart-router"}
-                else incident.clock(each.cost_s)
+            leaves_nothing = (
+                operation["verb"] in {"add-replica", "restart-router"} or len(operation) == 1
             )
+            costs = "" if leaves_nothing else incident.clock(each.cost_s)
             key = tuple(sorted((str(k), str(v)) for k, v in operation.items()))
             found.append(
                 InForce(

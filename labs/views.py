@@ -223,8 +223,13 @@ def _taken(
     except attempts.Busy:
         attempt.refresh_from_db()
         busy = room.room_of(attempt).under_way
-        what = f"“{busy.what}” is still running" if busy else "something is still running"
-        problem = f"One thing at a time: {what}. Nothing was charged."
+        problem = (
+            f"One thing at a time: “{busy.what}” is still running. Nothing was charged."
+            if busy
+            else "You have another attempt at this lab under way. Close it or give it up first."
+            if attempt.status == Attempt.Status.NOT_GRADED
+            else "One thing at a time: something else was just taken. Try again."
+        )
         return _room(request, attempt, status=BUSY, problem=problem, **typed)
     except attempts.Closed:
         attempt.refresh_from_db()
