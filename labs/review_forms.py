@@ -33,7 +33,7 @@ class Row:
 class _Comment(forms.CharField):
     def to_python(self, value: Any) -> str:
         """Count a line's end as the browser's ``maxlength`` does: as one character."""
-        text: str = super().to_python(value)
+        text = super().to_python(value) or ""
         return text.replace("\r\n", "\n")
 
 
@@ -107,7 +107,7 @@ class ReviewForm(forms.Form):
                 name=bound.html_name,
                 choices=(("", "open"), *((str(n), str(n)) for n in range(item.points + 1))),
                 chosen="" if value is None else str(value).strip(),
-                errors=tuple(bound.errors),
+                errors=tuple(str(error) for error in bound.errors),
                 is_first_wrong=bool(bound.errors) and not wrong_before,
             )
             wrong_before = wrong_before or bool(bound.errors)

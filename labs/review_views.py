@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import messages
 from django.http import Http404
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -89,7 +90,7 @@ def _queue_page(
         "midnight": midnight,
         "conflict": _row(conflict.review, grader, now) if conflict else None,
     }
-    return render(request, "labs/review_queue.html", context, status=status)
+    return _page(request, "labs/review_queue.html", context, status)
 
 
 def _queue(grader: User, now: datetime) -> dict[str, Any]:
@@ -156,7 +157,9 @@ def _work(request: HttpRequest, review: Review) -> HttpResponseBase:
         return _desk_page(request, conflict.review, form=form, conflict=True, status=409)
     if do != "release":
         messages.success(request, "Saved. Yours for another 30 minutes.")
-        return redirect("labs:review", review.attempt.public_id)
+        address = reverse("labs:review", args=[review.attempt.public_id])
+        # Whoever saved in the rubric stays there; on a phone it is far below the head.
+        return redirect(address if do == "extend" else f"{address}#rubric")
     places = [place for place, points in enumerate(form.points()) if points is None]
     if places:
         form.ask_to_decide(places)
@@ -217,6 +220,14 @@ def _release(request: HttpRequest, review: Review) -> HttpResponseBase:
 # ------------------------------------------------------------------------------------------ pieces
 
 
+def _page(
+    request: HttpRequest, template: str, context: dict[str, Any], status: int
+) -> HttpResponse:
+    """Answer with a page that says what was just done where the grader works, not in the site's frame."""
+    told = [str(message) for message in messages.get_messages(request)]
+    return render(request, template, {**context, "told": told, "messages": ()}, status=status)
+
+
 def _review_or_404(request: HttpRequest, public_id: UUID) -> Review:
     """Return the review of an attempt. One's own attempt is a 404, as one that was never marked."""
     found = reviews.open_to(signed_in(request)).filter(attempt__public_id=public_id).first()
@@ -254,7 +265,7 @@ def _desk_page(
         # What was typed may replace a newer draft only once the page has shown that one beside it.
         if form is not None and form.is_bound and not (conflict and row.standing in OWN):
             version = form.cleaned_data.get("version", 0)
-    log = list(attempt.actions.filter(status=Action.Status.DONE))  # type: ignore[attr-defined]
+    log = list(attempt.actions.filter(status=Action.Status.DONE))
     stored = reviews.points_of(review)
     left_s = int((review.lease_until - now).total_seconds()) if review.lease_until else 0
     context = {
@@ -277,4 +288,4 @@ def _desk_page(
         "stored_total": reviews.total_of(stored),
         "most_characters": reviews.MOST_COMMENT_CHARACTERS,
     }
-    return render(request, "labs/review.html", context, status=status)
+    return _page(request, "labs/review.html", context, status)

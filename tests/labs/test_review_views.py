@@ -226,7 +226,7 @@ def test_without_a_claim_there_is_no_form_and_no_draft_to_see(grader_client, rev
 def test_a_save_goes_back_to_the_desk_with_the_draft_in_the_form(grader_client, claimed, desk):
     response = grader_client.post(desk, sent(["2", "", "0", "1", ""]), follow=True)
     page = response.content.decode()
-    assert response.redirect_chain == [(desk, 302)]
+    assert response.redirect_chain == [(desk + "#rubric", 302)]
     assert "Saved. Yours for another 30 minutes." in page
     assert TYPED in page
     assert "<output data-sum>3</output> of 9" in page
