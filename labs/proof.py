@@ -39,19 +39,21 @@ class Line:
     at_most: bool = False
     """Whether the value must not exceed the threshold; else it must reach it."""
     note: str = ""
+    exact: bool = False
+    """Whether it holds or fails, with nothing in between."""
 
     @property
     def slack(self) -> float:
         """How far the value is on the right side, as a share of the threshold (or of 1, if that is 0)."""
         over = (self.value - self.threshold) / (abs(self.threshold) or 1.0)
-        return -over if self.at_most else over
+        return (-over if self.at_most else over) + 0.0
 
     @property
     def verdict(self) -> str:
         """Return green, amber (it holds narrowly) or red."""
         if self.slack < 0:
             return "red"
-        return "green" if self.slack >= AMBER else "amber"
+        return "green" if self.exact or self.slack >= AMBER else "amber"
 
     def __str__(self) -> str:
         sign = "≤" if self.at_most else "≥"
@@ -181,7 +183,7 @@ def lasts(spec: LabSpec, table: Table) -> Line:
 def same_twice(digests: Mapping[str, tuple[str, str]]) -> Line:
     """Statement 9: two runs of a world have one digest."""
     same = sum(one == other for one, other in digests.values())
-    return Line(9, "two runs, one digest", same / len(digests), 1.0)
+    return Line(9, "two runs, one digest", same / len(digests), 1.0, exact=True)
 
 
 def _alarm_signal(spec: LabSpec) -> str:
