@@ -136,7 +136,8 @@ def _run(
     may_refuse: bool,
     progress: Progress | None,
 ) -> None:
-    parsed = console.parse(_filled(line, world))
+    line = _filled(line, world)
+    parsed = console.parse(line)
     if isinstance(parsed, console.Refusal):
         raise PlayError(f"{where}: {parsed.message}")
     number = sum(entry.kind == "command" for entry in log) + 1
