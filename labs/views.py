@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 
 Kind = Action.Kind
 BUSY, INVALID = 409, 422
+SOON_S = 0.5
+"""Most readings are there within so long: then they come with the answer to the click, and without a flicker."""
+LOOK_EVERY_S = 0.02
 
 
 # ----------------------------------------------------------------------------------- before the room
@@ -250,11 +254,20 @@ def command(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
 
     def do() -> None:
         found.append(attempts.command(attempt, line))
+        _wait_a_moment(found[0])
 
     response = _taken(request, attempt, do, "#console", line=line)
     if found and found[0].status == Action.Status.REFUSED and not _is_htmx(request):
         return _room(request, attempt, status=INVALID, line=line)
     return response
+
+
+def _wait_a_moment(action: Action) -> None:
+    """Return when an action is over, or after SOON_S: the page is told of the rest by its stream."""
+    until = time.monotonic() + SOON_S
+    rows = Action.objects.filter(pk=action.pk).under_way()
+    while time.monotonic() < until and rows.exists():
+        time.sleep(LOOK_EVERY_S)
 
 
 def _not_predicted(attempt: Attempt) -> bool:
@@ -275,7 +288,7 @@ def restart(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     return _taken(
         request,
         attempt,
-        lambda: attempts.command(attempt, line),
+        lambda: _wait_a_moment(attempts.command(attempt, line)),
         "#console",
         form="flags",
         flags=form,

@@ -6,7 +6,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from labs import attempts, doorbell, incident, outbox, pool, room, worker, worlds
+from labs import attempts, doorbell, incident, outbox, pool, room, views, worker, worlds
 from labs.models import Action, Attempt, Review
 
 pytestmark = pytest.mark.django_db
@@ -32,6 +32,7 @@ def published(monkeypatch, seeds, at_page):
     at_page("demand")
     monkeypatch.setattr(outbox, "publish", lambda task, pk: sent.append(pk))
     monkeypatch.setattr(doorbell, "ring", lambda attempt_id: None)
+    monkeypatch.setattr(views, "SOON_S", 0.0)
     monkeypatch.setattr(incident, "begin", lambda spec, seed, **_: at_page("demand"))
     monkeypatch.setattr(pool, "admitted", lambda slug: (seeds["demand"],))
     return sent
@@ -251,6 +252,23 @@ def test_a_clicked_tool_is_the_same_as_its_typed_command(learner_client, attempt
     page = text(learner_client.get(url("room", attempt)))
     assert "held by no live request" in page
     assert "at 0:30 · cost 0:30" in page
+
+
+def test_a_quick_reading_comes_with_the_answer_to_its_click(learner_client, attempt, monkeypatch):
+    monkeypatch.setattr(views, "SOON_S", 5.0)
+    slept = []
+
+    def work_meanwhile(seconds):
+        slept.append(seconds)
+        worker.execute_action(Action.objects.get(status=Status.QUEUED).pk)
+
+    monkeypatch.setattr(views.time, "sleep", work_meanwhile)
+    page = text(
+        learner_client.post(url("command", attempt), {"command": "kv-ledger"}, headers=HTMX)
+    )
+    assert "held by no live request" in page
+    assert "every 1s" not in page
+    assert len(slept) == 1
 
 
 def test_a_command_under_way_shows_its_progress_and_how_to_stop_it(learner_client, attempt):

@@ -1,0 +1,244 @@
+"""A whole incident in a real browser, with a real worker and broker behind it."""
+
+import re
+import time
+
+import pytest
+
+LAB = "/labs/preemption-storm/"
+EXCHANGE = "[id^=exchange-]"
+
+
+def start(page) -> None:
+    page.goto(LAB)
+    page.get_by_role("button", name="Take the page").click()
+    page.locator("#predict-h").wait_for()
+
+
+def predict(page, value: str = "60") -> None:
+    page.get_by_label("Value").fill(value)
+    page.locator("input[name=confidence][value='70']").check(force=True)
+    page.get_by_label("Why?").fill("Nothing here mends itself.")
+    page.get_by_role("button", name="Commit").click()
+    page.locator("#console").wait_for()
+
+
+def act(page, button: str) -> None:
+    """Press a button of the room and wait until its answer stands in the console."""
+    before = page.locator(EXCHANGE).count()
+    page.locator(button).click()
+    page.locator(EXCHANGE).nth(before).wait_for(state="attached", timeout=30_000)
+    page.locator("#under-way > *").first.wait_for(state="detached")
+
+
+def diagnose(page) -> None:
+    form = page.locator("#diagnosis")
+    form.locator("input[name=scope][value=fault]").check(force=True)
+    form.get_by_label("first token within 2 s").check()
+    form.get_by_label("no pause over 1 s").check()
+    form.locator("input[name=layer][value=memory]").check(force=True)
+    form.get_by_label("KV block pool").check()
+    form.locator("#mechanism").select_option("demand_exceeds_pool")
+    form.locator("#parameter").fill("1.14")
+    form.locator("input[name=confidence][value='80']").check(force=True)
+    form.locator("[id$=offered_load_12m]").select_option("shows")
+    form.locator("[id$=unaccounted_share]").select_option("rules_out:leak")
+    page.locator("#commit").click()
+    page.locator("#diagnosis .said").wait_for()
+
+
+def test_an_incident_from_page_to_debrief(
+    new_page, sign_in, theme, width, axe, no_sideways_scroll, complaints
+):
+    page = new_page(theme=theme, width=width)
+    sign_in(page)
+
+    def sound() -> None:
+        axe(page)
+        no_sideways_scroll(page)
+
+    page.goto("/labs/")
+    sound()
+    page.goto(LAB)
+    sound()
+    start(page)
+    sound()
+    predict(page)
+    sound()
+    assert "not measured yet" in page.locator(".gauges").inner_text()
+    for tool in ("gaps", "offered_load", "ledger"):
+        act(page, f"#tool-{tool}")
+    assert "not measured yet" not in page.locator(".gauges").inner_text()
+    assert page.locator("#told").text_content().startswith("Reading 3 is done at 1:45")
+    page.locator("#belief-router").fill("0")
+    page.locator(".beliefs .struck").wait_for()
+    sound()
+    diagnose(page)
+    sound()
+    act(page, "#change-fp8")
+    assert "in force since 3:05" in page.locator(".act").inner_text()
+    act(page, "#wait-5m")
+    act(page, "#verify")
+    sound()
+    page.locator("#explanation-text").fill("Requests wanted more than the pool holds.")
+    page.locator("#explain").click()
+    page.locator("#exp-h .meta").wait_for()
+    page.locator("#finish").click()
+    page.wait_for_url(re.compile("/debrief/$"), timeout=90_000)
+    page.locator(".plot svg").first.wait_for()
+    sound()
+    assert page.locator(".marks tbody tr").count() == 6
+    assert "seed" in page.locator(".page-head").inner_text()
+    assert "Requests wanted more than the pool holds." in page.locator(".quote").inner_text()
+    page.goto(LAB)
+    sound()
+    assert complaints == []
+
+
+def test_the_first_evidence_is_there_within_a_second(page, sign_in):
+    sign_in(page)
+    start(page)
+    predict(page)
+    took = []
+    for tool in ("counters", "gpu", "waiting", "ledger", "gaps", "dcgm", "log", "router") * 2:
+        before = time.monotonic()
+        act(page, f"#tool-{tool}")
+        took.append(time.monotonic() - before)
+    # One machine runs the site, the worker, the browser and the test: the slowest three of sixteen are let go.
+    assert sorted(took)[-4] < 1.0, took
+
+
+def test_a_refused_line_stays_in_the_field_and_an_answered_one_leaves_it(page, sign_in, complaints):
+    sign_in(page)
+    start(page)
+    predict(page)
+    field = page.locator("#cmd")
+    field.fill("kubectl get pods")
+    field.press("Enter")
+    page.locator(".refused").wait_for()
+    assert field.input_value() == "kubectl get pods"
+    assert page.evaluate("document.activeElement.id") == "cmd"
+    field.fill("kv-ledger")
+    page.locator("#price", has_text="0:30").wait_for()
+    field.press("Enter")
+    page.locator(EXCHANGE).nth(1).wait_for()
+    page.wait_for_timeout(200)
+    assert field.input_value() == ""
+    assert page.evaluate("document.activeElement.id") == "cmd"
+    assert complaints == []
+
+
+def test_what_is_half_typed_survives_a_reading(page, sign_in):
+    sign_in(page)
+    start(page)
+    predict(page)
+    page.locator("#cmd").fill("half a comm")
+    page.locator("#explanation-text").fill("half a thought")
+    page.locator("#mechanism").select_option("pool_leaks")
+    page.locator("input[name=layer][value=lifetime]").check(force=True)
+    page.locator("#ttft-table summary").click()
+    act(page, "#tool-ledger")
+    page.locator("[id$=unaccounted_share]").select_option("shows")
+    act(page, "#tool-gaps")
+    assert page.locator("#cmd").input_value() == "half a comm"
+    assert page.locator("#explanation-text").input_value() == "half a thought"
+    assert page.locator("#mechanism").input_value() == "pool_leaks"
+    assert page.locator("input[name=layer][value=lifetime]").is_checked()
+    assert page.locator("[id$=unaccounted_share]").input_value() == "shows"
+    assert page.locator("#ttft-table").get_attribute("open") is not None
+
+
+def test_a_mistake_in_the_diagnosis_keeps_the_rest_and_leads_to_the_field(
+    page, sign_in, complaints
+):
+    sign_in(page)
+    start(page)
+    predict(page)
+    page.locator("#parameter").fill("lots")
+    page.locator("#commit").click()
+    page.locator("#dia-errors").wait_for()
+    assert page.locator("#parameter").input_value() == "lots"
+    assert page.evaluate("document.activeElement.id") == "dia-errors"
+    assert "Say whether there is a fault" in page.locator("#diagnosis").inner_text()
+    complaints.clear()  # The browser notes the 422.
+
+
+def test_a_second_window_is_told_at_once(page, sign_in):
+    sign_in(page)
+    start(page)
+    predict(page)
+    other = page.context.new_page()
+    other.goto(page.url)
+    act(page, "#tool-ledger")
+    other.locator(EXCHANGE).first.wait_for(timeout=3_000)
+
+
+def test_the_room_is_worked_from_the_keyboard(page, sign_in, focus_is_visible):
+    sign_in(page)
+    start(page)
+    predict(page)
+    page.locator("#tool-ledger").focus()
+    focus_is_visible(page)
+    page.keyboard.press("Enter")
+    page.locator(EXCHANGE).first.wait_for()
+    page.wait_for_timeout(200)
+    assert page.evaluate("document.activeElement.id") == "tool-ledger"
+    page.keyboard.press("Tab")
+    focus_is_visible(page)
+    page.locator("#belief-demand").focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(600)
+    assert page.evaluate("document.activeElement.id") == "belief-demand"
+    assert page.locator("output[for=belief-demand]").inner_text() == "25%"
+
+
+def test_an_attempt_is_given_up_after_a_question(page, sign_in):
+    sign_in(page)
+    start(page)
+    predict(page)
+    page.get_by_role("link", name="Give up").click()
+    page.get_by_role("button", name="Give up").click()
+    assert "is given up" in page.locator(".messages").inner_text()
+
+
+@pytest.mark.slow
+def test_an_incident_without_javascript(new_page, sign_in, no_sideways_scroll):
+    page = new_page(width=320, scripts=False)
+    sign_in(page)
+    page.goto(LAB)
+    page.get_by_role("button", name="Take the page").click()
+
+    def refresh_until(wanted: str) -> None:
+        for _ in range(60):
+            if page.locator(wanted).count():
+                return
+            page.reload()
+            page.wait_for_timeout(250)
+        raise AssertionError(f"{wanted} never came")
+
+    def press(button: str) -> None:
+        before = page.locator(EXCHANGE).count()
+        page.locator(button).click()
+        refresh_until(f":nth-match({EXCHANGE}, {before + 1})")
+
+    refresh_until("#predict-h")
+    predict(page)
+    press("#tool-offered_load")
+    press("#tool-ledger")
+    page.locator("#cmd").fill("kubectl get pods")
+    page.locator("#run").click()
+    assert page.locator("#cmd").input_value() == "kubectl get pods"
+    no_sideways_scroll(page)
+    page.locator("#belief-router").fill("0")
+    page.get_by_role("button", name="Keep these").click()
+    assert page.locator(".beliefs .struck").count() == 1
+    diagnose(page)
+    press("#change-fp8")
+    press("#verify")
+    page.locator("#explanation-text").fill("Requests wanted more than the pool holds.")
+    page.locator("#explain").click()
+    no_sideways_scroll(page)
+    page.locator("#finish").click()
+    refresh_until(".marks")
+    assert page.url.endswith("/debrief/")
+    no_sideways_scroll(page)
