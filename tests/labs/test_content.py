@@ -1,8 +1,10 @@
 """The lab proves itself: the reference earns every point, and no tempting answer does."""
 
+import pickle
+
 import pytest
 
-from labs import plays, pool
+from labs import incident, plays, pool
 from tests.labs.conftest import SERVED, SLUG, admitted_seeds
 
 PLAYS = [name for name in plays.names(SLUG) if name != "reference"]
@@ -40,6 +42,27 @@ def table():
     return pool.table(SLUG)
 
 
+@pytest.fixture(scope="module")
+def _each_world_begins_once():
+    """Plays of one world share its way to the page, and its reference; the reference's own test does not."""
+    pages, routes = {}, {}
+
+    def begin(spec, seed, *, hypothesis=None, progress=None, real=incident.begin):
+        if (seed, hypothesis) not in pages:
+            pages[seed, hypothesis] = pickle.dumps(real(spec, seed, hypothesis=hypothesis))
+        return pickle.loads(pages[seed, hypothesis])  # noqa: S301  (our own bytes)
+
+    def route(spec, seed, *, hypothesis=None, progress=None, real=plays.reference_route):
+        if seed not in routes:
+            routes[seed] = real(spec, seed, hypothesis=hypothesis)
+        return routes[seed]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(incident, "begin", begin)
+        patch.setattr(plays, "reference_route", route)
+        yield
+
+
 def earned(judgement):
     return {part["name"]: part["earned"] for part in judgement.parts}
 
@@ -54,13 +77,16 @@ def test_the_reference_earns_every_point(spec, table, position):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("_each_world_begins_once")
 @pytest.mark.parametrize("hypothesis", SERVED)
 @pytest.mark.parametrize("name", PLAYS)
 def test_a_counterexample_stays_below_its_ceiling(spec, table, name, hypothesis):
     play = plays.load_play(SLUG, name)
     if not play.has(hypothesis):
         pytest.skip("this play is of the other world")
-    for seed in admitted_seeds(hypothesis)[1:3]:
+    # A dozen re-runs are needed to part so many changes; one world of each kind is enough of that.
+    last = 2 if name == "every-change-at-once" else 3
+    for seed in admitted_seeds(hypothesis)[1:last]:
         judgement, _ = plays.judged(spec, seed, name, table=table)
         assert judgement.graded
         assert judgement.total <= play.ceiling
@@ -70,10 +96,9 @@ def test_a_counterexample_stays_below_its_ceiling(spec, table, name, hypothesis)
 
 
 @pytest.mark.slow
-def test_a_cap_is_as_good_a_cure_of_the_storm_where_it_holds(spec, table):
-    totals = {
-        plays.judged(spec, seed, "cap", table=table)[0].total
-        for seed in admitted_seeds("metastable")[:6]
-    }
-    assert totals <= {90.0, 100.0} | {t for t in totals if t >= 85}
-    assert 100.0 in totals
+@pytest.mark.usefixtures("_each_world_begins_once")
+def test_a_cap_ends_the_storm_too_even_where_its_queue_misses_a_promise(spec, table):
+    for seed in admitted_seeds("metastable")[:2]:
+        judgement, _ = plays.judged(spec, seed, "cap", table=table)
+        assert judgement.passed
+        assert earned(judgement)["mitigation"] >= 9

@@ -78,7 +78,7 @@ def test_a_lab_that_is_not_proved_says_what_to_run(monkeypatch):
         raise pool.NotProved("pool.json is missing; run: manage.py prove_lab preemption-storm")
 
     monkeypatch.setattr(pool, "admitted", lost)
-    with pytest.raises(CommandError, match="run: manage.py prove_lab"):
+    with pytest.raises(CommandError, match=r"run: manage\.py prove_lab"):
         call_command("play", SLUG)
 
 
