@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
 
+from labs.room import LETTERS
 from labs.specs import LAYERS
 
 if TYPE_CHECKING:
@@ -149,7 +150,10 @@ class DiagnosisForm(_Form):
         roles = [
             ("", "not cited"),
             ("shows", "shows the fault"),
-            *((f"rules_out:{key}", each.title) for key, each in spec.hypotheses.items()),
+            *(
+                (f"rules_out:{key}", f"rules out {letter}: {each.title}")
+                for letter, (key, each) in zip(LETTERS, spec.hypotheses.items(), strict=False)
+            ),
         ]
         for each in citable:
             self.fields[each.field] = forms.ChoiceField(

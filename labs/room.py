@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Kind, Status = Action.Kind, Action.Status
 
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""Names of the hypotheses, in the order of the spec."""
 SHOWN_EXCHANGES = 5
 """Exchanges that stand open in the console; the earlier ones are folded."""
 WAITS = ("1m", "5m", "10m")
@@ -530,7 +532,7 @@ class Room:
         saved = self._of(Kind.BELIEFS)
         held = saved[-1].payload if saved else {}
         return [
-            Belief(key, "ABCDEFGHIJ"[place], each.title, held.get(key))
+            Belief(key, LETTERS[place], each.title, held.get(key))
             for place, (key, each) in enumerate(self.spec.hypotheses.items())
         ]
 

@@ -332,7 +332,7 @@ def believe(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     form = BeliefsForm(attempt.spec, request.POST)
     if not form.is_valid():
         problem = "A belief is a whole number from 0 to 100; 0 rules out."
-        return _room(request, attempt, status=INVALID, problem=problem)
+        return _whole(_room(request, attempt, status=INVALID, problem=problem))
     response = _taken(
         request,
         attempt,
@@ -342,6 +342,13 @@ def believe(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     if _is_htmx(request) and response.status_code == 200:  # noqa: PLR2004
         found = room.room_of(attempt)
         return render(request, "labs/_beliefs.html", {"room": found, "attempt": attempt})
+    return _whole(response)
+
+
+def _whole(response: HttpResponseBase) -> HttpResponseBase:
+    """Have htmx put an answer in place of the whole room, whatever part had asked."""
+    response["HX-Retarget"] = "#room"
+    response["HX-Reswap"] = "innerHTML"
     return response
 
 

@@ -3,12 +3,31 @@ const room = document.getElementById("room");
 const told = document.getElementById("told");
 let opened = new Set();
 let asked = false;
+let posting = 0;
+let missed = false;
+
+// A look that overlaps a form's request may be older than its answer: it is let go, and taken again after.
+const isForm = (event) => event.detail.requestConfig.verb === "post";
+document.addEventListener("htmx:beforeRequest", (event) => { if (isForm(event)) posting += 1; });
+document.addEventListener("htmx:afterRequest", (event) => {
+  if (!isForm(event)) return;
+  posting -= 1;
+  if (posting === 0 && missed) {
+    missed = false;
+    htmx.trigger("#look", "sse:moved");
+  }
+});
 
 // "One thing at a time" (409) comes with a page that says so: show it like any other answer.
 document.addEventListener("htmx:beforeSwap", (event) => {
   if (event.detail.xhr.status === 409) {
     event.detail.shouldSwap = true;
     event.detail.isError = false;
+  }
+  if (posting && !isForm(event) && event.detail.target.closest("#room")) {
+    missed = true;
+    event.detail.shouldSwap = false;
+    return;
   }
   if (event.detail.target === room) opened = new Set([...room.querySelectorAll("details[open][id]")].map((one) => one.id));
 });

@@ -178,6 +178,8 @@ def test_the_room_is_worked_from_the_keyboard(page, sign_in, focus_is_visible):
     start(page)
     predict(page)
     page.locator("#tool-ledger").focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
     focus_is_visible(page)
     page.keyboard.press("Enter")
     page.locator(EXCHANGE).first.wait_for()
@@ -216,6 +218,10 @@ def test_an_incident_without_javascript(new_page, sign_in, no_sideways_scroll):
             page.wait_for_timeout(250)
         raise AssertionError(f"{wanted} never came")
 
+    def fits() -> None:
+        page.wait_for_load_state()  # Without its styles a page has no width of its own.
+        no_sideways_scroll(page)
+
     def press(button: str) -> None:
         before = page.locator(EXCHANGE).count()
         page.locator(button).click()
@@ -228,7 +234,7 @@ def test_an_incident_without_javascript(new_page, sign_in, no_sideways_scroll):
     page.locator("#cmd").fill("kubectl get pods")
     page.locator("#run").click()
     assert page.locator("#cmd").input_value() == "kubectl get pods"
-    no_sideways_scroll(page)
+    fits()
     page.locator("#belief-router").fill("0")
     page.get_by_role("button", name="Keep these").click()
     assert page.locator(".beliefs .struck").count() == 1
@@ -237,8 +243,8 @@ def test_an_incident_without_javascript(new_page, sign_in, no_sideways_scroll):
     press("#verify")
     page.locator("#explanation-text").fill("Requests wanted more than the pool holds.")
     page.locator("#explain").click()
-    no_sideways_scroll(page)
+    fits()
     page.locator("#finish").click()
     refresh_until(".marks")
     assert page.url.endswith("/debrief/")
-    no_sideways_scroll(page)
+    fits()
