@@ -142,6 +142,12 @@ class Belief:
     letter: str
     title: str
     percent: int | None
+    even: int
+    """Where its slider stands before it is moved: each as likely as the others."""
+
+    @property
+    def slider(self) -> int:
+        return self.even if self.percent is None else self.percent
 
     @property
     def ruled_out(self) -> bool:
@@ -531,8 +537,9 @@ class Room:
     def beliefs(self) -> list[Belief]:
         saved = self._of(Kind.BELIEFS)
         held = saved[-1].payload if saved else {}
+        even = round(100 / len(self.spec.hypotheses) / 5) * 5
         return [
-            Belief(key, LETTERS[place], each.title, held.get(key))
+            Belief(key, LETTERS[place], each.title, held.get(key), even)
             for place, (key, each) in enumerate(self.spec.hypotheses.items())
         ]
 

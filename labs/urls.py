@@ -1,7 +1,5 @@
 """Addresses below /labs/."""
 
-from importlib.util import find_spec
-
 from django.urls import URLPattern, URLResolver, include, path
 
 from labs import stream, views
@@ -27,14 +25,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(_attempt + "again/", views.again, name="again"),
     path(_attempt + "give-up/", views.give_up, name="give-up"),
     path(_attempt + "debrief/", views.show_debrief, name="debrief"),
-]
-
-# The grader's desk has its own addresses, named in this namespace too.
-if find_spec("labs.review_urls") is not None:
-    urlpatterns += [path("", include("labs.review_urls"))]
-
-# Last: a slug fits anything that is left.
-urlpatterns += [
+    # The grader's desk.
+    path("", include("labs.review_urls")),
+    # Last: a slug fits anything that is left.
     path("<slug:slug>/", views.lab, name="lab"),
     path("<slug:slug>/start/", views.start, name="start"),
 ]
