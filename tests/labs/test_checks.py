@@ -1,0 +1,51 @@
+"""Broken lab content is a system check, and a broker that is away is no error."""
+
+import pytest
+import redis
+
+from labs import checks, doorbell, plays, pool
+from labs.specs import SpecError
+
+
+def ids():
+    return [found.id for found in checks.content_check(None)]
+
+
+def test_the_labs_as_they_are_pass():
+    assert ids() == []
+
+
+def test_each_fault_of_a_spec_is_an_error_of_its_own(monkeypatch):
+    def broken():
+        raise SpecError("a/lab.toml: x: one\na/lab.toml: y: two")
+
+    monkeypatch.setattr(checks, "labs", broken)
+    assert ids() == ["labs.E001", "labs.E001"]
+
+
+def test_a_play_that_cannot_be_read_is_an_error(monkeypatch):
+    def broken(slug, name):
+        raise plays.PlayError("plays/x.toml: title is missing")
+
+    monkeypatch.setattr(plays, "load_play", broken)
+    assert ids() == ["labs.E002"]
+
+
+def test_files_of_another_code_are_an_error_that_says_what_to_run(monkeypatch):
+    def broken(slug):
+        raise pool.NotProved("pool.json is missing")
+
+    monkeypatch.setattr(pool, "table", broken)
+    (found,) = checks.content_check(None)
+    assert found.id == "labs.E003"
+    assert "prove_lab" in found.hint
+
+
+@pytest.mark.parametrize("error", [redis.ConnectionError, redis.TimeoutError])
+def test_a_ring_without_a_broker_is_lost_and_raises_nothing(monkeypatch, error):
+    class Away:
+        def publish(self, channel, message):
+            raise error
+
+    monkeypatch.setattr(doorbell, "_broker", Away)
+    doorbell.ring(7)
