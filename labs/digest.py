@@ -15,7 +15,7 @@ from pathlib import Path
 from labs.catalogue import labs
 
 _HERE = Path(__file__).parent
-_ROOMS = ("simulator", "instruments/signals.py", "worlds.py", "incident.py", "table_runs.py")
+_ROOMS = ("simulator", "instruments/signals.py", "worlds.py", "incident", "table_runs.py")
 _WORLD_KEYS = {"timeline", "alarm", "slos", "fleet", "traffic", "hypotheses", "mitigation"}
 """Of a spec; titles, prices and texts change no world."""
 _LAYOUT = {

@@ -2,71 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from labs import worlds
-from labs.marking import evidence, mechanism, mitigation, scope, shown, total, values
-from labs.marking.economy import ReadingTaken, economy, economy_part
+from labs.log import diagnostic_readings, operations_of, spent_s
+from labs.marking import evidence, mechanism, mitigation, scope, shown, total
+from labs.marking.economy import economy, economy_part
 from labs.marking.localisation import CausalGraph, localisation_part
 from labs.marking.parts import CouldNotBeGraded, Part
-from labs.marking.predictions import brier, is_hit, value_error
-from labs.twins import Timed, Twins, atoms_in_force, atoms_of, keeping, play
+from labs.reveal import best_value, prediction_revealed, worth_of_first_readings
+from labs.twins import Twins, atoms_in_force, atoms_of, keeping, play
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from labs.incident import Incident, Progress
+    from labs.log import Entry, Route
+    from labs.marking.economy import ReadingTaken
     from labs.marking.table import Table
     from labs.specs import LabSpec
     from labs.twins import Atom, Twin
 
 MOST_ATOMS = 4
 DIFFERS = "Your log, run again, gives another world than the one that you left."
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One entry of a log, as marking reads it. Refused, cancelled and failed actions are not in it."""
-
-    kind: str
-    payload: dict[str, Any]
-    outcome: dict[str, Any] = field(default_factory=dict)
-    at_s: int = 0
-    cost_s: int = 0
-
-    @property
-    def number(self) -> int:
-        """The number that the learner sees; 0 for what is not numbered."""
-        return int(self.outcome.get("number", 0))
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step of a route, as the debrief shows it."""
-
-    kind: str
-    at_s: int
-    cost_s: int
-    title: str
-
-
-@dataclass(frozen=True)
-class Route:
-    """A play carried out: what it did to the world, what it read, and its steps."""
-
-    log: tuple[Entry, ...]
-    operations: tuple[Timed, ...]
-    steps: tuple[Step, ...]
-    signals: Mapping[str, int] = field(default_factory=dict)
-    """Each signal of the diagnostic phase, and when it was read last."""
-
-    def known(self, table: Table) -> dict[str, int]:
-        """Return signal -> grid time of the table, as marking wants the reference's readings."""
-        grid = {
-            name: table.grid_time(at_s) for name, at_s in self.signals.items() if table.has(name)
-        }
-        return {name: at_s for name, at_s in grid.items() if at_s is not None}
 
 
 @dataclass(frozen=True)
@@ -161,15 +120,6 @@ class Runs:
     changed: bool
 
 
-def operations_of(log: Sequence[Entry]) -> tuple[Timed, ...]:
-    """Return what a log did to the world: changes, and the slowdowns of instruments that perturb."""
-    return tuple(
-        Timed(entry.at_s - entry.cost_s, entry.number, entry.outcome["operation"])
-        for entry in log
-        if entry.outcome.get("operation")
-    )
-
-
 def _runs(case: Case, progress: Progress | None) -> Runs:
     done_s = max((entry.at_s for entry in case.log), default=0)
     twins = Twins(case.spec, case.truth, case.seed, done_s, progress)
@@ -239,37 +189,6 @@ def _said(case: Case, runs: Runs) -> list[Part]:
 # ------------------------------------------------------------------------------------ what was asked
 
 
-def diagnostic_readings(spec: LabSpec, log: Sequence[Entry]) -> list[ReadingTaken]:
-    """Return the readings of the diagnostic phase: until the diagnosis or the first change, whichever is earlier."""
-    taken: list[ReadingTaken] = []
-    waited_s, looked_at_alarm = 0, False
-    for entry in log:
-        kind = entry.outcome.get("kind")
-        if entry.kind == "diagnose" or kind == "change":
-            break
-        if kind == "wait":
-            waited_s += entry.cost_s
-        if kind != "reading":
-            continue
-        instrument = spec.instruments[entry.outcome["instrument"]]
-        orientation = instrument.is_alarm and not looked_at_alarm
-        looked_at_alarm = looked_at_alarm or instrument.is_alarm
-        taken.append(
-            ReadingTaken(
-                number=entry.number,
-                instrument=entry.outcome["instrument"],
-                values=entry.outcome.get("signals", {}),
-                at_s=entry.at_s,
-                cost_s=entry.cost_s,
-                disturbance_s=instrument.disturbance_s,
-                waited_s=waited_s,
-                orientation=orientation,
-            )
-        )
-        waited_s = 0
-    return taken
-
-
 def _asked(case: Case, runs: Runs) -> list[Part]:
     spec, table = case.spec, case.table
     answer = spec.hypotheses[case.truth].answer
@@ -319,30 +238,6 @@ def _asked(case: Case, runs: Runs) -> list[Part]:
     ]
 
 
-def spent_s(log: Sequence[Entry]) -> float:
-    """Return the seconds charged until the diagnosis or the first change."""
-    spent = 0
-    for entry in log:
-        if entry.kind == "diagnose" or entry.outcome.get("kind") == "change":
-            break
-        spent += entry.cost_s
-    return float(spent)
-
-
-def instruments_of(spec: LabSpec) -> list[values.Instrument]:
-    """Return the lab's instruments but the alarm's own: their worth is what marking compares."""
-    return [
-        values.Instrument(key, each.signals, each.cost_s, each.disturbance_s)
-        for key, each in spec.instruments.items()
-        if not each.is_alarm
-    ]
-
-
-def best_value(spec: LabSpec, table: Table) -> float:
-    """Return V*, bits per minute: the best set of up to three instruments, read at the page."""
-    return values.best_value(table, instruments_of(spec), table.grid_s[0]).value
-
-
 # ---------------------------------------------------------------------------------- what was changed
 
 
@@ -380,49 +275,10 @@ def _debrief(case: Case, runs: Runs) -> dict[str, Any]:
             "reference": runs.reference.ttft,
             "untouched": runs.nothing.ttft,
         },
-        "value": _value(spec, table, readings),
+        "value": worth_of_first_readings(spec, table, readings),
         "posterior": shown.posterior_after(table, readings),
         "waste_s": shown.waste_s(table, readings) if readings else 0.0,
-        "prediction": _prediction(spec, prediction, runs.nothing),
+        "prediction": prediction_revealed(spec, prediction, runs.nothing),
         "reference_steps": [asdict(step) for step in case.reference.steps],
         "page_load": runs.nothing.page_load,
     }
-
-
-def _value(spec: LabSpec, table: Table, readings: list[ReadingTaken]) -> list[dict[str, Any]]:
-    """Return what each instrument is worth as a first measurement, best first."""
-    first = next((each.instrument for each in readings if not each.orientation), None)
-    listed = values.valued_instruments(table, instruments_of(spec), table.grid_s[0])
-    rows = [
-        {
-            "instrument": each.instruments[0],
-            "title": spec.instruments[each.instruments[0]].title,
-            "bits": round(each.information, 3),
-            "seconds": each.seconds,
-            "value": round(each.value, 3),
-            "yours": each.instruments[0] == first,
-        }
-        for each in listed
-    ]
-    return sorted(rows, key=lambda row: (-float(row["value"]), str(row["instrument"])))
-
-
-def _prediction(spec: LabSpec, prediction: dict[str, Any] | None, nothing: Twin) -> dict[str, Any]:
-    truth = next((value for at_s, value in nothing.ttft if at_s == spec.prediction.at_s), None)
-    shown_: dict[str, Any] = {
-        "question": spec.prediction.question,
-        "unit": spec.prediction.unit,
-        "truth": truth,
-    }
-    if prediction is not None and truth is not None:
-        guess = float(prediction["value"])
-        hit = is_hit(guess, truth)
-        shown_ |= {
-            "value": guess,
-            "confidence": prediction["confidence"],
-            "why": prediction.get("why", ""),
-            "error": value_error(guess, truth),
-            "hit": hit,
-            "brier": brier(float(prediction["confidence"]), hit=hit),
-        }
-    return shown_

@@ -9,7 +9,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from labs import checkpoints, plays, tables
-from labs.judgement import Entry, judge
+from labs.judgement import judge
+from labs.log import Entry
 from labs.models import Action, Attempt, Review
 
 if TYPE_CHECKING:

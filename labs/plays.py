@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from labs import console, incident, worlds
 from labs.catalogue import folder_of
-from labs.judgement import Entry, Judgement, Route, Step, judge, operations_of
+from labs.judgement import Judgement, judge
+from labs.log import Entry, Route, Step, operations_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -155,7 +156,7 @@ def _filled(line: str, world: Incident) -> str:
         return line
     kind = world.world.cluster.workload.spec.classes[0]
     held = kind.prompt.mean + kind.output.mean * (1 + kind.output.cv**2) / 2
-    return line.replace("{fit}", str(int(0.9 * world.fleet.pool_tokens / held)))
+    return line.replace("{fit}", str(int(0.95 * world.fleet.pool_tokens / held)))
 
 
 def _until(

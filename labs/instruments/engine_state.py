@@ -65,9 +65,9 @@ def kv_ledger(view: View) -> str:
         ("held by no live request", leaked, f"{100 * leaked / total:.1f} %"),
         ("free", free, f"usage {1 - free / total:.3f}"),
     ]
-    lines = [f"{name:26}{blocks:>7} blocks  {note}" for name, blocks, note in rows]
+    lines = [f"{name:24}{blocks:>6} blocks  {note}" for name, blocks, note in rows]
     lines.append(
-        f"{'wanted by waiting':26}{_wanted(view):>7} blocks  {len(engine.waiting)} requests, as long as they are now"
+        f"{'wanted by waiting':24}{_wanted(view):>6} blocks  {len(engine.waiting)} requests, as they are now"
     )
     return "\n".join(lines)
 

@@ -40,10 +40,10 @@ def summary(view: View, window_s: float) -> str:
             f"{life_s:.1f} s",
             f"{_mean(outputs):,.0f} steps of {1000 * view.step_s:.1f} ms, pool full",
         ),
-        ("tokens held", f"{token_steps:,.0f}", "prompt and half the answer, weighted by time"),
+        ("tokens held", f"{token_steps:,.0f}", "prompt and half the answer, on average"),
         ("tokens wanted", f"{load * pool:,.0f}", f"of {pool:,}: {load:.2f}"),
     ]
-    return "\n".join(f"{name:20}{first:22}{second}" for name, first, second in rows)
+    return "\n".join(f"{name:20}{first:15}{second}" for name, first, second in rows)
 
 
 def gaps(view: View) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from labs.marking.constants import SCOPE_RIGHT, SCOPE_SLOS
-from labs.marking.parts import Part, counted_noun, listed, made_part
+from labs.marking.parts import Part, listed, made_part
 
 
 def jaccard(named: frozenset[str], true: frozenset[str]) -> float:
@@ -40,10 +40,8 @@ def scope_part(
     elif not is_fault:
         reason = "Nothing is wrong, and you said so."
     else:
-        both = counted_noun(len(said & true), "objective")
         reason = (
-            f"There is a fault, and you said so. {both} of the {len(said | true)} that you named "
-            f"or that were missed are both; missed: {listed(true)}."
+            f"There is a fault, and you said so. It hurts {listed(true)}; you named {listed(said)}."
         )
     details = {"named": sorted(said), "hurt": sorted(true), "jaccard": jaccard(said, true)}
     return made_part("scope", points, reason, details)

@@ -12,7 +12,8 @@ from dataclasses import asdict
 
 from labs import plays, pool
 from labs.catalogue import labs
-from labs.judgement import Entry, judge
+from labs.judgement import judge
+from labs.log import Entry
 from tests.e2e.conftest import ROOT
 
 SLUG = "preemption-storm"

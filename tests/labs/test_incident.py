@@ -10,7 +10,7 @@ import pytest
 
 from labs import incident
 from labs.console import parse
-from labs.incident import begin, clock, perform
+from labs.incident import begin, clock, perform, state
 from labs.simulator.request import Status
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,9 +68,9 @@ def test_the_same_commands_give_the_same_bytes_in_any_process(spec, seeds, at_pa
 
 def test_pieces_give_the_same_bytes_as_the_whole(at_page, monkeypatch):
     whole, pieces = at_page(), at_page()
-    monkeypatch.setattr(incident, "PIECE_S", 10_000.0)
+    monkeypatch.setattr(state, "PIECE_S", 10_000.0)
     tell(whole, *STORY[:5])
-    monkeypatch.setattr(incident, "PIECE_S", 7.0)
+    monkeypatch.setattr(state, "PIECE_S", 7.0)
     tell(pieces, *STORY[:5])
     assert digest(whole) == digest(pieces)
 

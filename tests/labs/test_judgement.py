@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from labs import judgement, plays, pool
-from labs.judgement import Entry, diagnostic_readings, judge, spent_s
+from labs.judgement import judge
+from labs.log import Entry, diagnostic_readings, spent_s
 from labs.marking.constants import WEIGHTS
 
 

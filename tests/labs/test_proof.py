@@ -3,7 +3,7 @@
 import pytest
 
 from labs import plays, pool, proof
-from labs.judgement import spent_s
+from labs.log import spent_s
 from labs.management.commands.prove_lab import proof_lines
 
 SLUG = "preemption-storm"

@@ -4,7 +4,7 @@ import pytest
 
 from labs.console import parse
 from labs.incident import perform
-from labs.judgement import Entry, operations_of
+from labs.log import Entry, operations_of
 from labs.twins import Timed, Twins, atoms_in_force, atoms_of, keeping, play
 
 RESTART = {"verb": "restart", "--max-num-seqs": "28", "--no-enable-chunked-prefill": ""}

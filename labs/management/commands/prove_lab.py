@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from labs import incident, plays, pool, proof, table_runs
 from labs.catalogue import folder_of, labs
 from labs.digest import world_digest
-from labs.judgement import spent_s
+from labs.log import spent_s
 from labs.marking.table import dump_table
 
 if TYPE_CHECKING:

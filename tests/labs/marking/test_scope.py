@@ -34,9 +34,9 @@ def test_two_empty_sets_agree():
     assert jaccard(frozenset(), frozenset()) == 1
 
 
-def test_the_reason_says_what_was_missed():
+def test_the_reason_says_what_is_hurt_and_what_was_named():
     part = scope_part(says_fault=True, is_fault=True, named={"gap"}, hurt={"ttft", "gap"})
-    assert "missed: gap and ttft" in part.reason
+    assert "It hurts gap and ttft; you named gap." in part.reason
     assert (
         "nothing is wrong" in scope_part(says_fault=True, is_fault=False, named=(), hurt=()).reason
     )

@@ -1,0 +1,200 @@
+"""Bringing a world to its page, and carrying commands out on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from labs import worlds
+from labs.console import VERBS, Command
+from labs.incident.changes import (
+    CHANGE_VERBS,
+    COST_KEY,
+    apply,
+    carry_out,
+    describe,
+    operation_cost_s,
+    why_not,
+)
+from labs.incident.gauges import verification
+from labs.incident.state import Incident, Outcome, advance, clock
+from labs.instruments import engine_state
+from labs.instruments.take import READING_VERBS, NotMeasured, instrument_of, take
+
+if TYPE_CHECKING:
+    from labs.incident.state import Operation, Progress
+    from labs.specs import LabSpec
+
+VERIFY_S = 300
+
+
+def begin(
+    spec: LabSpec, seed: int, *, hypothesis: str | None = None, progress: Progress | None = None
+) -> Incident:
+    """Return the incident of a seed at its page; the hypothesis is the seed's own unless given."""
+    world = worlds.build(spec, hypothesis or worlds.hypothesis_of(spec, seed), seed)
+    incident = Incident(spec, world, world.fleet, clock_s=spec.timeline.starts_at_s)
+    advance(incident, 0, progress)
+    return incident
+
+
+def perform(
+    incident: Incident, command: Command, number: int, progress: Progress | None = None
+) -> Outcome:
+    """Carry one command out and return its outcome.
+
+    A refused command costs nothing and leaves the world as it was. ``number`` is the command's place in the log.
+    """
+    clock_s = incident.clock_s
+    try:
+        cost_s = price(incident.spec, command)
+    except NotMeasured as exc:
+        return Outcome("refused", str(exc), clock_s)
+    left_s = incident.spec.timeline.budget_s - clock_s
+    if cost_s > left_s:
+        return Outcome(
+            "refused",
+            f"That costs {clock(cost_s)} and {clock(left_s)} is left on the incident clock. Explain what you found, or take something shorter.",
+            clock_s,
+        )
+    if command.verb in READING_VERBS:
+        return _read(incident, command, cost_s, progress)
+    if command.verb == "wait":
+        advance(incident, clock_s + cost_s, progress)
+        return Outcome("wait", f"{clock(cost_s)} passed.", incident.clock_s, cost_s)
+    if command.verb == "verify":
+        return _verify(incident, cost_s, progress)
+    if command.verb in CHANGE_VERBS:
+        return _change(incident, command, number, progress)
+    return Outcome("answer", _free_answer(incident, command), clock_s)
+
+
+def price(spec: LabSpec, command: Command) -> int:
+    """Return what a command costs, incident seconds. Raises NotMeasured for what no instrument measures."""
+    if command.verb == "metrics" and command.target:
+        return 0
+    if command.verb in READING_VERBS:
+        key = instrument_of(command)
+        if key not in spec.instruments:
+            raise NotMeasured(f"This lab has no such instrument ({key}); `help` lists those it has.")
+        return spec.instruments[key].cost_s
+    if command.verb == "wait":
+        return int(command.options["seconds"])
+    if command.verb == "verify":
+        return VERIFY_S
+    if command.verb == "restart":
+        return spec.fleet.restart_s
+    if command.verb == "undo":
+        return 0
+    if command.verb in COST_KEY:
+        key = COST_KEY[command.verb]
+        if key not in spec.changes:
+            raise NotMeasured(f"This lab has no such change ({key}); `help` lists those it has.")
+        return spec.changes[key].cost_s
+    return 0
+
+
+def _read(incident: Incident, command: Command, cost_s: int, progress: Progress | None) -> Outcome:
+    start_s = incident.clock_s
+    if command.verb == "metrics" and command.target:
+        text = "" if command.target == "/health" else '{"version":"0.32.0"}'
+        return Outcome("answer", text or "HTTP 200, empty body", start_s)
+    key = instrument_of(command)
+    try:  # What is refused is refused before anything is charged.
+        take(incident.view, command)
+    except NotMeasured as exc:
+        return Outcome("refused", str(exc), start_s)
+    slowdown = incident.spec.instruments[key].slowdown
+    operation: Operation | None = None
+    if slowdown:
+        operation = {"verb": "slowdown", "factor": 1.0 + slowdown, "lasts_s": cost_s}
+        apply(incident, operation)
+    advance(incident, start_s + cost_s, progress)
+    if slowdown:
+        apply(incident, {"verb": "slowdown", "factor": 1.0})
+    shown = take(incident.view, command)
+    return Outcome("reading", shown.text, incident.clock_s, cost_s, key, shown.signals, operation)
+
+
+def _verify(incident: Incident, cost_s: int, progress: Progress | None) -> Outcome:
+    start_s = incident.clock_s
+    advance(incident, start_s + cost_s, progress)
+    ttft, gap = verification(incident, start_s)
+    alarm_s = incident.spec.alarm.ttft_p95_above_s
+    gap_limit_s = min(
+        (slo.limit_s for slo in incident.spec.slos.values() if slo.measure == "gap"), default=1.0
+    )
+    lines = [
+        f"window {clock(start_s)} to {clock(incident.clock_s)}, requests that clients sent in it",
+        f"p95 TTFT          {_seconds(ttft)}    target {alarm_s:g} s    {_verdict(ttft, alarm_s)}",
+        f"p95 longest gap   {_seconds(gap)}    target {gap_limit_s:g} s      {_verdict(gap, gap_limit_s)}",
+    ]
+    signals = {"ttft_p95_s": ttft, "gap_p95_s": gap}
+    return Outcome("verification", "\n".join(lines), incident.clock_s, cost_s, "verify", signals)
+
+
+def _seconds(value: float | None) -> str:
+    return "   none" if value is None else f"{value:6.2f} s"
+
+
+def _verdict(value: float | None, limit: float) -> str:
+    return "not measured" if value is None else "held" if value <= limit else "missed"
+
+
+def _change(
+    incident: Incident, command: Command, number: int, progress: Progress | None
+) -> Outcome:
+    start_s = incident.clock_s
+    operation: Operation = {"verb": command.verb, **command.options}
+    if command.verb == "undo":
+        undone = next(
+            (
+                c
+                for c in incident.changes
+                if c.number == int(command.options["number"]) and not c.taken_back
+            ),
+            None,
+        )
+        if undone is None:
+            return Outcome(
+                "refused", f"undo: {command.options['number']} is no change in force.", start_s
+            )
+        operation = {"verb": "undo", "of": undone.number, "operation": undone.operation}
+    refusal = why_not(incident, operation)
+    if refusal:
+        return Outcome("refused", refusal, start_s)
+    cost_s = operation_cost_s(incident.spec, operation)
+    left_s = incident.spec.timeline.budget_s - start_s
+    if cost_s > left_s:
+        return Outcome(
+            "refused",
+            f"That costs {clock(cost_s)} and {clock(left_s)} is left on the incident clock.",
+            start_s,
+        )
+    carry_out(incident, operation, number)
+    advance(incident, start_s + cost_s, progress)
+    return Outcome("change", describe(operation), incident.clock_s, cost_s, operation=operation)
+
+
+def _free_answer(incident: Incident, command: Command) -> str:
+    if command.verb == "flags":
+        return engine_state.flags(incident.fleet)
+    if command.target and command.target in VERBS:
+        return f"{command.target}: {VERBS[command.target]}"
+    instruments = [
+        f"  {item.command:88} {clock(item.cost_s):>5}"
+        for item in incident.spec.instruments.values()
+    ]
+    changes = [
+        f"  {item.command:88} {clock(item.cost_s):>5}" for item in incident.spec.changes.values()
+    ]
+    return "\n".join(
+        [
+            "To see, with its price:",
+            *instruments,
+            "To act:",
+            *changes,
+            "  verify                     " + clock(VERIFY_S),
+            "  wait 5m, flags, undo N, help",
+            "Behind a pipe: grep, head, tail, wc -l.",
+        ]
+    )
