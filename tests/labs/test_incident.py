@@ -238,7 +238,7 @@ def test_verification_speaks_of_both_promises_over_its_window(at_page):
     assert "window 0:00 to 5:00" in before.text
     assert "held" not in before.text
     assert set(before.signals) == {"ttft_p95_s", "gap_p95_s"}
-    *_, after = tell(world, "restart --kv-cache-dtype fp8", "wait 25m", "verify")
+    *_, after = tell(world, "restart --kv-cache-dtype fp8", "wait 30m", "wait 5m", "verify")
     assert after.text.count("held") == 2
 
 
