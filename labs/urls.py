@@ -2,32 +2,33 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from labs import stream, views
+from labs import stream
+from labs.views import commands, commitments, debrief_page, endings, lab_pages, room_page
 
 app_name = "labs"
 
 _attempt = "attempts/<uuid:public_id>/"
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", views.index, name="index"),
-    path(_attempt, views.show, name="room"),
-    path(_attempt + "parts/", views.parts, name="parts"),
+    path("", lab_pages.index, name="index"),
+    path(_attempt, room_page.show, name="room"),
+    path(_attempt + "parts/", room_page.parts, name="parts"),
     path(_attempt + "events/", stream.events, name="events"),
-    path(_attempt + "command/", views.command, name="command"),
-    path(_attempt + "restart/", views.restart, name="restart"),
-    path(_attempt + "price/", views.price, name="price"),
-    path(_attempt + "predict/", views.predict, name="predict"),
-    path(_attempt + "beliefs/", views.believe, name="beliefs"),
-    path(_attempt + "diagnose/", views.diagnose, name="diagnose"),
-    path(_attempt + "explain/", views.explain, name="explain"),
-    path(_attempt + "finish/", views.finish, name="finish"),
-    path(_attempt + "cancel/", views.cancel, name="cancel"),
-    path(_attempt + "again/", views.again, name="again"),
-    path(_attempt + "give-up/", views.give_up, name="give-up"),
-    path(_attempt + "debrief/", views.show_debrief, name="debrief"),
+    path(_attempt + "command/", commands.command, name="command"),
+    path(_attempt + "restart/", commands.restart, name="restart"),
+    path(_attempt + "price/", commands.price, name="price"),
+    path(_attempt + "predict/", commitments.predict, name="predict"),
+    path(_attempt + "beliefs/", commitments.believe, name="beliefs"),
+    path(_attempt + "diagnose/", commitments.diagnose, name="diagnose"),
+    path(_attempt + "explain/", commitments.explain, name="explain"),
+    path(_attempt + "finish/", endings.finish, name="finish"),
+    path(_attempt + "cancel/", commands.cancel, name="cancel"),
+    path(_attempt + "again/", commands.again, name="again"),
+    path(_attempt + "give-up/", endings.give_up, name="give-up"),
+    path(_attempt + "debrief/", debrief_page.show, name="debrief"),
     # The grader's desk.
     path("", include("labs.review_urls")),
     # Last: a slug fits anything that is left.
-    path("<slug:slug>/", views.lab, name="lab"),
-    path("<slug:slug>/start/", views.start, name="start"),
+    path("<slug:slug>/", lab_pages.lab, name="lab"),
+    path("<slug:slug>/start/", lab_pages.start, name="start"),
 ]

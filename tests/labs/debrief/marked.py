@@ -1,11 +1,10 @@
-"""What the debrief says, from a real mark (demand, two changes, the first of them the tempting one)."""
+"""A real mark (demand, two changes, the first of them the tempting one) and the log behind it."""
 
 from copy import deepcopy
 
-import pytest
-
-from labs import debrief
 from labs.catalogue import labs
+from labs.debrief import debrief
+from labs.log import Entry
 
 SPEC = labs()["preemption-storm"]
 MARK = {
@@ -224,7 +223,7 @@ MARK = {
 
 
 def entry(kind, /, *, at_s=0, cost_s=0, payload=None, **outcome):
-    return debrief.Entry(kind, payload or {}, outcome, at_s, cost_s)
+    return Entry(kind, payload or {}, outcome, at_s, cost_s)
 
 
 LOG = [
@@ -265,7 +264,7 @@ LOG = [
 
 
 def shown(mark=MARK, log=LOG, clock_s=1720):
-    return debrief.debrief(SPEC, mark, log, clock_s=clock_s)
+    return debrief(SPEC, mark, log, clock_s=clock_s)
 
 
 def changed(part, **fields):
@@ -274,125 +273,3 @@ def changed(part, **fields):
     found["details"] |= fields.pop("details", {})
     found |= fields
     return mark
-
-
-def test_the_world_is_named_by_its_title():
-    assert shown().world == "Requests want more KV than the pool holds"
-
-
-@pytest.mark.parametrize(
-    ("mark", "words"),
-    [
-        (MARK, "Right cause, but the fix did not hold"),
-        (changed("mitigation", earned=20.0), "Right cause, and the fix held"),
-        (changed("mitigation", details={"changed": False}), "Right cause, nothing changed"),
-        (changed("mechanism", details={"credit": 0.25}), "Close to the cause, not at it"),
-        (changed("mechanism", details={"credit": 0}), "Another world than the one you named"),
-    ],
-)
-def test_the_headline_says_what_was_right(mark, words):
-    assert shown(mark).headline == words
-
-
-def test_without_a_diagnosis_the_headline_says_so():
-    log = [each for each in LOG if each.kind != "diagnose"]
-    assert shown(log=log).headline == "No diagnosis, and no cure that held"
-
-
-def test_reasons_have_names_where_marking_has_ids():
-    reasons = {part.name: part.reason for part in shown().parts}
-    assert "“KV block pool” and “Router”" in reasons["localisation"]
-    assert "kv_pool" not in reasons["localisation"]
-    assert "“first token within 2 s” still miss" in reasons["mitigation"]
-    assert reasons["scope"] == (
-        "You said that there is a fault, and named “first token within 2 s”. "
-        "Hurt: “no pause over 1 s inside an answer” and “first token within 2 s”."
-    )
-
-
-def test_each_citation_says_what_became_of_it():
-    (evidence,) = [part for part in shown().parts if part.name == "evidence"]
-    assert [(each.reading, each.verdict) for each in evidence.citations] == [
-        (1, "true, beside the point"),
-        (2, "a link of the proof"),
-    ]
-    assert (
-        evidence.citations[1].role == "rules out: Finished requests do not give their blocks back"
-    )
-
-
-def test_bars_are_as_long_as_the_points():
-    widths = {part.name: part.width for part in shown().parts}
-    assert (widths["scope"], widths["mechanism"]) == ("80.0%", "100.0%")
-
-
-def test_the_lead_counts_people_and_the_first_measurement():
-    lead = shown().lead
-    assert "82 more people were hurt than in the reference run" in lead
-    assert "88 % of what the best one buys" in lead
-
-
-def test_waits_and_looks_at_the_panel_are_one_line_of_a_path():
-    you, reference = shown().paths
-    assert [(step.numbers, step.title, step.cost) for step in you.steps] == [
-        ("1", "Engine gauges", "0:15"),
-        ("2", "KV ledger", "0:30"),
-        ("4", "Restarted with --max-num-seqs 28", "1:20"),
-        ("5", "Verified: p95 TTFT 277 s, no gap to measure", "5:00"),
-        ("6", "Restarted with --kv-cache-dtype fp8", "1:20"),
-        ("7–9", "Waited, looked at the panel once", "20:15"),
-    ]
-    assert "Waited, looked at the panel once" in [step.title for step in reference.steps]
-    assert reference.ends == "31:35"
-
-
-def test_the_chart_of_the_paths_is_told_and_tabled():
-    found = shown()
-    assert "reference back within the target by" in found.paths_spoken
-    assert "untouched at 1,036 s at the end" in found.paths_spoken
-    assert found.paths_table[0][0] == "−10:00"
-    assert found.paths_table[1] == ("0:00", *found.paths_table[1][1:])
-
-
-def test_the_prediction_is_set_beside_what_was_computed():
-    prediction = shown().prediction
-    assert (prediction["said"], prediction["truth"]) == ("60", "550")
-    assert (prediction["off"], prediction["way"]) == ("× 9.2", "too low")
-    assert prediction["brier"] == "0.49"
-
-
-def test_without_a_prediction_there_is_nothing_to_compare():
-    mark = deepcopy(MARK)
-    del mark["debrief"]["prediction"]["value"]
-    assert shown(mark).prediction is None
-
-
-def test_the_posterior_is_sorted_and_names_the_true_world():
-    rows = shown().posterior
-    assert [row["percent"] for row in rows[:2]] == ["70 %", "29 %"]
-    assert [row["true"] for row in rows] == [True, False, False, False, False]
-
-
-def test_who_measured_nothing_is_told_what_was_best():
-    mark = deepcopy(MARK)
-    for row in mark["debrief"]["value"]:
-        row["yours"] = False
-    found = shown(mark, log=[])
-    assert found.first == {"share": "", "title": "", "best": "Longest gap per stream"}
-    assert "You took no measurement before you acted." in found.lead
-    assert found.paths[0].steps == ()
-
-
-def test_the_verdict_is_what_a_pass_still_needs():
-    assert shown().verdict == "a pass needs 70"
-    assert shown({**MARK, "passed": True}).verdict == "passes"
-
-
-def test_a_review_is_set_against_the_rubric():
-    found = debrief.review(SPEC, [2, 2, 1, 0, 1], "Name the reading next time.")
-    assert (found["score"], found["of"]) == (6, 9)
-    assert found["rows"][2] == {
-        "title": "Says why the change helped what it helped, and what it could not help",
-        "given": 1,
-        "of": 2,
-    }

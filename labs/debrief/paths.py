@@ -1,0 +1,65 @@
+"""The two paths side by side: their lanes, and p95 TTFT of the three runs as figure, sentence and table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from labs import charts
+from labs.debrief.steps import Step, Taken, as_lines
+from labs.incident import clock
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+FROM_S = -600
+"""The paths are drawn from ten minutes before the page."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """One of the two paths: its lane and its steps."""
+
+    name: str
+    ends: str
+    lane: charts.Lane
+    steps: tuple[Step, ...]
+
+
+def path(name: str, ends_s: int, steps: Sequence[Taken], to_s: int) -> Path:
+    lane = charts.lane(
+        (charts.Done(step.kind, step.number, step.at_s, step.cost_s) for step in steps),
+        from_s=FROM_S,
+        to_s=to_s,
+    )
+    return Path(name, clock(ends_s), lane, tuple(as_lines(steps)))
+
+
+def spoken(runs: Mapping[str, Any], target_s: float) -> str:
+    told = []
+    for name, points in runs.items():
+        after = [(t, v) for t, v in points if t >= 0 and v is not None]
+        missed = [t for t, v in after if v > target_s]
+        if not missed:
+            told.append(f"{name} within the target all the time")
+        elif after and missed[-1] == after[-1][0]:
+            told.append(f"{name} at {charts.number(after[-1][1])} s at the end")
+        else:
+            told.append(f"{name} back within the target by {clock(missed[-1])}")
+    return (
+        f"p95 TTFT on a log scale in three runs of the same traffic: {', '.join(told)}. "
+        f"Target {target_s:g} s."
+    )
+
+
+def table(runs: Mapping[str, Any]) -> tuple[tuple[str, str, str, str], ...]:
+    by_name = {name: {int(t): v for t, v in points} for name, points in runs.items()}
+    times = sorted({t for found in by_name.values() for t in found if t >= FROM_S and t % 300 == 0})
+
+    def shown(name: str, t: int) -> str:
+        value = by_name[name].get(t)
+        return charts.number(value)
+
+    return tuple(
+        (clock(t), shown("you", t), shown("reference", t), shown("untouched", t)) for t in times
+    )

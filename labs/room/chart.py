@@ -1,0 +1,92 @@
+"""The chart of the room: p95 TTFT until now, the lane of one's actions above it, and both in words and numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+from typing import TYPE_CHECKING
+
+from labs import charts, incident
+from labs.charts import number
+
+if TYPE_CHECKING:
+    from labs.models import Attempt
+    from labs.room.gauges import Gauges
+    from labs.room.log import Log
+    from labs.specs import LabSpec
+
+
+@dataclass(frozen=True)
+class Chart:
+    attempt: Attempt
+    spec: LabSpec
+    log: Log
+    gauges: Gauges
+
+    @property
+    def history(self) -> int:
+        """How many minutes before the page the chart shows."""
+        return -self.spec.timeline.healthy_from_s // 60
+
+    @cached_property
+    def lane(self) -> charts.Lane:
+        line = self.spec.timeline
+        done = [
+            charts.Done(
+                str((each.outcome or {})["kind"]),
+                int((each.outcome or {}).get("number", 0)),
+                each.at_s or 0,
+                each.cost_s,
+            )
+            for each in self.log.answered
+            if each.cost_s
+        ]
+        return charts.lane(
+            done, from_s=line.healthy_from_s, to_s=self._until_s, healthy_to_s=line.fault_at_s
+        )
+
+    @cached_property
+    def figure(self) -> charts.Figure:
+        line = self.spec.timeline
+        return charts.ttft_figure(
+            self._points,
+            from_s=line.healthy_from_s,
+            to_s=self._until_s,
+            healthy_to_s=line.fault_at_s,
+            target_s=self.spec.alarm.ttft_p95_above_s,
+            changes_s=[(each.at_s or 0) - each.cost_s for each in self.log.changes],
+        )
+
+    @cached_property
+    def healthy_ttft(self) -> str:
+        line = self.spec.timeline
+        values = [v for t, v in self._points if t <= line.fault_at_s and v is not None]
+        return number(median(values)) if values else "none"
+
+    @property
+    def ttft_at_the_page(self) -> str:
+        return number(next((v for at_s, v in self._points if at_s == 0), None))
+
+    @property
+    def spoken(self) -> str:
+        peak = max((v for _, v in self._points if v is not None), default=None)
+        return (
+            f"p95 TTFT on a log scale. {self.healthy_ttft} s in the healthy window, "
+            f"{self.ttft_at_the_page} s at the page, {self.gauges.ttft} s now, {number(peak)} s at most. "
+            f"Target {self.gauges.target} s."
+        )
+
+    @property
+    def table(self) -> list[tuple[str, str]]:
+        """The chart's numbers, every five minutes and now."""
+        now = self._points[-1][0] if self._points else 0
+        return [(incident.clock(t), number(v)) for t, v in self._points if t % 300 == 0 or t == now]
+
+    @cached_property
+    def _points(self) -> list[tuple[int, float | None]]:
+        return [(int(t), v) for t, v in self.attempt.panel.get("ttft", [])]
+
+    @property
+    def _until_s(self) -> int:
+        return charts.shown_until_s(self.attempt.clock_s, self.spec.timeline.budget_s)

@@ -1,0 +1,105 @@
+"""What stands in the console: commands with their answers, the refused line that stays, the one that failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from labs import incident
+from labs.models import Action
+from labs.room.log import ICONS
+
+if TYPE_CHECKING:
+    from labs.room.log import Log
+
+Status = Action.Status
+
+SHOWN_EXCHANGES = 5
+"""Exchanges that stand open in the console; the earlier ones are folded."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A command and its answer, as the console shows it."""
+
+    seq: int
+    line: str
+    status: str
+    text: str
+    icon: str
+    number: int
+    at: str
+    cost: str
+
+
+@dataclass(frozen=True)
+class ConsoleLog:
+    log: Log
+
+    @property
+    def earlier(self) -> list[Exchange]:
+        return self._exchanges[:-SHOWN_EXCHANGES]
+
+    @property
+    def latest(self) -> list[Exchange]:
+        return self._exchanges[-SHOWN_EXCHANGES:]
+
+    @cached_property
+    def _exchanges(self) -> list[Exchange]:
+        return [_exchange(each) for each in self.log.commands if not each.is_under_way]
+
+    @property
+    def refused_line(self) -> str:
+        """The last command's text if it was refused: it stays in the field."""
+        last = self._last
+        if last is None or last.status not in {Status.REFUSED, Status.CANCELLED}:
+            return ""
+        return str(last.payload.get("line", ""))
+
+    @property
+    def failed_line(self) -> str:
+        """The last command's text if its worker gave up on it."""
+        last = self._last
+        if last is None or last.status != Status.FAILED:
+            return ""
+        return str(last.payload.get("line", ""))
+
+    @property
+    def told(self) -> str:
+        """What just finished, in one sentence for a screen reader."""
+        last = self._last
+        if last is None or last is not self.log.actions[-1]:
+            return ""
+        shown = _exchange(last)
+        match last.status:
+            case Status.DONE:
+                kind = str((last.outcome or {}).get("kind", "answer")).capitalize()
+                return f"{kind} {shown.number} is done at {shown.at}, cost {shown.cost}."
+            case Status.REFUSED:
+                return f"Refused, nothing charged: {shown.text}"
+            case Status.CANCELLED:
+                return "Cancelled, nothing charged."
+            case Status.FAILED:
+                return "The worker stopped; nothing was charged."
+            case _:
+                return ""
+
+    @property
+    def _last(self) -> Action | None:
+        return self.log.commands[-1] if self.log.commands else None
+
+
+def _exchange(action: Action) -> Exchange:
+    outcome = action.outcome or {}
+    kind = str(outcome.get("kind", "answer"))
+    return Exchange(
+        seq=action.seq,
+        line=str(action.payload.get("line", "")),
+        status=action.status,
+        text=str(outcome.get("text", "")),
+        icon=ICONS.get(kind, ""),
+        number=int(outcome.get("number", 0)),
+        at=incident.clock(action.at_s or 0),
+        cost=incident.clock(action.cost_s) if action.cost_s else "nothing",
+    )

@@ -1,0 +1,54 @@
+"""The debrief of a marked attempt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from courseware.people import learner_required
+from labs import reviews
+from labs.debrief import debrief
+from labs.log import Entry
+from labs.models import Action, Attempt
+from labs.room import room_of
+from labs.views.access import attempt_or_404
+from labs.views.prose import prose
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http import HttpRequest, HttpResponseBase
+
+
+@require_safe
+@never_cache
+@learner_required
+def show(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
+    """Show a marked attempt: the mark with its reasons, and what computation knows about it."""
+    attempt = attempt_or_404(request, public_id)
+    if attempt.status != Attempt.Status.MARKED or attempt.mark is None:
+        return redirect(attempt)
+    found = room_of(attempt)
+    said, review = found.log.explanation, getattr(attempt, "review", None)
+    shown = debrief(
+        attempt.spec,
+        attempt.mark,
+        [
+            Entry(each.kind, each.payload, each.outcome or {}, each.at_s or 0, each.cost_s)
+            for each in found.log.actions
+            if each.status == Action.Status.DONE
+        ],
+        clock_s=attempt.clock_s,
+    )
+    context = {
+        "attempt": attempt,
+        "spec": attempt.spec,
+        "shown": shown,
+        "text": prose(attempt.lab_slug, "debrief.md"),
+        "explanation": said.payload.get("text", "") if said else "",
+        "review": reviews.shown_to_learner(review) if review else None,
+    }
+    return render(request, "labs/debrief.html", context)

@@ -1,0 +1,93 @@
+"""What stands before the room: every lab, the front page of one, and the start of an attempt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from courseware.people import learner_required, signed_in
+from labs import attempts, pool
+from labs.catalogue import labs
+from labs.incident import clock
+from labs.marking.total import kept_score
+from labs.models import Attempt
+from labs.views.access import spec_or_404
+from labs.views.prose import prose
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponseBase
+
+    from labs.specs import LabSpec
+
+
+@require_safe
+def index(request: HttpRequest) -> HttpResponseBase:
+    """Show every lab, with the visitor's attempts at it."""
+    mine = _attempts_of(request)
+    rows = [
+        _lab_row(spec, [each for each in mine if each.lab_slug == slug])
+        for slug, spec in labs().items()
+    ]
+    # A lab that is under way comes first.
+    rows.sort(key=lambda row: row["open"] is None)
+    return render(request, "labs/index.html", {"rows": rows})
+
+
+@require_safe
+def lab(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Show a lab's front page: its brief, and one's attempts so far."""
+    spec = spec_or_404(slug)
+    mine = [each for each in _attempts_of(request) if each.lab_slug == slug]
+    context = {
+        **_lab_row(spec, mine),
+        "brief": prose(slug, "brief.md"),
+        "proved": _is_proved(slug),
+        "cheapest": clock(min(each.cost_s for each in spec.instruments.values())),
+    }
+    return render(request, "labs/lab.html", context)
+
+
+def _lab_row(spec: LabSpec, mine: list[Attempt]) -> dict[str, Any]:
+    scores = [float(each.total) for each in mine if each.total is not None]
+    unfinished = (Attempt.Status.OPEN, Attempt.Status.MARKING)
+    return {
+        "spec": spec,
+        "attempts": mine,
+        "open": next((each for each in mine if each.status in unfinished), None),
+        "kept": kept_score(scores) if scores else None,
+    }
+
+
+def _attempts_of(request: HttpRequest) -> list[Attempt]:
+    if not request.user.is_authenticated:
+        return []
+    return list(
+        Attempt.objects.of(signed_in(request)).defer("panel", "mark").order_by("started_at", "pk")
+    )
+
+
+def _is_proved(slug: str) -> bool:
+    try:
+        pool.admitted(slug)
+    except pool.NotProved:
+        return False
+    return True
+
+
+@require_POST
+@learner_required
+def start(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Begin an attempt, or go on with the one that is open."""
+    spec = spec_or_404(slug)
+    try:
+        attempt = attempts.start_attempt(learner=signed_in(request), spec=spec)
+    except pool.NotProved:
+        messages.error(
+            request,
+            "This lab is being proved anew and takes no attempts now. Nothing was lost; come back later.",
+        )
+        return redirect("labs:lab", slug)
+    return redirect(attempt)

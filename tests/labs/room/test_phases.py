@@ -1,0 +1,38 @@
+"""The ruler: one phase is now, and a missed verification opens another round."""
+
+from tests.labs.room.logs import begun, change, entry, reading, verification
+
+SHED = {"verb": "shed", "percent": "20"}
+
+
+def states(found):
+    return {phase.name: phase.state for phase in found.phases}
+
+
+def diagnosis(scope="fault"):
+    return entry("diagnose", payload={"scope": scope})
+
+
+def test_the_first_phase_that_is_not_done_is_now():
+    found = states(begun(reading()))
+    assert (found["Investigate"], found["Diagnose"], found["Change"]) == ("done", "now", "ahead")
+
+
+def test_a_missed_verification_opens_another_round():
+    found = begun(reading(), diagnosis(), change(2, SHED), verification(3, 300.0, 0.5))
+    round_ = states(found)
+    assert (round_["Diagnose"], round_["Change"], round_["Verify"]) == ("now", "tried", "tried")
+    assert found.wanted.startswith("Another round.")
+
+
+def test_a_verification_that_holds_leads_to_the_explanation():
+    found = begun(reading(), diagnosis(), change(2, SHED), verification(3, 0.4, 0.5))
+    assert states(found)["Explain"] == "now"
+
+
+def test_who_says_that_nothing_is_wrong_need_not_change_anything():
+    assert states(begun(reading(), diagnosis("nothing")))["Verify"] == "now"
+
+
+def test_a_closed_attempt_is_at_its_debrief():
+    assert states(begun(status="marking"))["Debrief"] == "now"

@@ -1,0 +1,37 @@
+"""The debrief's page, and the review on it."""
+
+import json
+import re
+
+import pytest
+
+from labs.models import Review
+from tests.labs.in_the_room import text, url
+
+pytestmark = pytest.mark.django_db
+
+
+def test_an_attempt_that_is_not_marked_has_no_debrief(learner_client, attempt):
+    assert learner_client.get(url("debrief", attempt)).headers["Location"] == url("room", attempt)
+
+
+def test_the_debrief_reveals_the_world_its_seed_and_the_answer(learner_client, marked):
+    page = text(learner_client.get(url("debrief", marked)))
+    assert "Requests want more KV than the pool holds" in page
+    assert "seed 2000009" in page
+    assert "<output>550</output> s" in page
+    assert "One face, two worlds" in page
+    figures = re.findall(
+        r'<script id="f-\w+" type="application/json">(.*?)</script>', page, re.DOTALL
+    )
+    assert len([json.loads(figure) for figure in figures]) == 2
+
+
+def test_a_review_is_shown_once_it_is_released(learner_client, marked):
+    review = Review.objects.create(attempt=marked, points=[2, 2, 1, 0, 1], comment="Clear.")
+    assert "Clear." not in text(learner_client.get(url("debrief", marked)))
+    review.released_at = review.created_at
+    review.save()
+    page = text(learner_client.get(url("debrief", marked)))
+    assert "Clear." in page
+    assert "6 of 9" in page
