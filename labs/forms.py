@@ -13,7 +13,7 @@ from labs.specs import LAYERS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from labs.room import Citable
+    from labs.room import Belief, Citable
     from labs.specs import LabSpec
 
 LINE = 300
@@ -88,20 +88,23 @@ class PredictionForm(_Form):
 
 
 class BeliefsForm(forms.Form):
-    """How likely each hypothesis is, in per cent; 0 is ruled out. They need not add up: they are the learner's own."""
+    """How likely hypotheses are, in per cent; 0 is ruled out. They need not add up: they are the learner's own."""
 
-    def __init__(self, spec: LabSpec, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, beliefs: Sequence[Belief], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.keys = tuple(spec.hypotheses)
-        for key in self.keys:
-            self.fields[f"belief-{key}"] = forms.IntegerField(
-                min_value=0, max_value=100, required=False
+        self.beliefs = beliefs
+        for each in beliefs:
+            self.fields[each.field] = forms.IntegerField(
+                min_value=0, max_value=100, required=False, initial=each.slider
             )
 
-    def beliefs(self) -> dict[str, int]:
-        """Return what was set, by hypothesis."""
-        given = {key: self.cleaned_data.get(f"belief-{key}") for key in self.keys}
-        return {key: value for key, value in given.items() if value is not None}
+    def moved(self) -> dict[str, int]:
+        """Return what was set, by hypothesis. A slider sends its value unmoved too, and that says nothing."""
+        return {
+            each.key: self.cleaned_data[each.field]
+            for each in self.beliefs
+            if each.field in self.changed_data and self.cleaned_data[each.field] is not None
+        }
 
 
 class DiagnosisForm(_Form):

@@ -45,16 +45,16 @@ def predict(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
 @require_POST
 @learner_required
 def believe(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
-    """Note how likely the learner holds each hypothesis. Free, and never marked."""
+    """Note how likely the learner holds a hypothesis; the others stay as they are. Free, and never marked."""
     attempt = attempt_or_404(request, public_id)
-    form = BeliefsForm(attempt.spec, request.POST)
+    form = BeliefsForm(room_of(attempt).beliefs, request.POST)
     if not form.is_valid():
         problem = "A belief is a whole number from 0 to 100; 0 rules out."
         return _whole(room_page(request, attempt, status=INVALID, problem=problem))
     response = take(
         request,
         attempt,
-        lambda: attempts.record(attempt, Kind.BELIEFS, form.beliefs()),
+        lambda: attempts.record(attempt, Kind.BELIEFS, form.moved()),
         "#hypotheses",
     )
     if is_htmx(request) and response.status_code == 200:  # noqa: PLR2004
@@ -67,6 +67,7 @@ def _whole(response: HttpResponseBase) -> HttpResponseBase:
     """Have htmx put an answer in place of the whole room, whatever part had asked."""
     response["HX-Retarget"] = "#room"
     response["HX-Reswap"] = "innerHTML"
+    response["HX-Reselect"] = "unset"
     return response
 
 

@@ -12,8 +12,11 @@ from labs.forms import (
     diagnosis_initial,
 )
 from labs.room import Citable
+from labs.room.beliefs import beliefs_of
+from labs.room.log import Log
 
 SPEC = labs()["preemption-storm"]
+BELIEFS = beliefs_of(SPEC, Log([]))
 CITABLE = [
     Citable(number, signal, signal, "1", "", "0:15")
     for number in range(1, 5)
@@ -131,10 +134,10 @@ def test_a_prediction_refuses_what_is_no_number_above_0(typed):
 
 
 def test_beliefs_may_be_left_open_and_are_bounded():
-    form = BeliefsForm(SPEC, {"belief-demand": "75", "belief-router": "0"})
+    form = BeliefsForm(BELIEFS, {"belief-demand": "75", "belief-router": "0"})
     assert form.is_valid()
-    assert form.beliefs() == {"demand": 75, "router": 0}
-    assert not BeliefsForm(SPEC, {"belief-demand": "101"}).is_valid()
+    assert form.moved() == {"demand": 75, "router": 0}
+    assert not BeliefsForm(BELIEFS, {"belief-demand": "101"}).is_valid()
 
 
 def test_an_explanation_needs_words():

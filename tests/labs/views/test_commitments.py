@@ -37,6 +37,27 @@ def test_beliefs_are_kept_and_a_zero_strikes_out(learner_client, attempt):
     assert attempt.actions.last().payload == {"demand": 75, "router": 0}
 
 
+def test_moving_one_slider_leaves_the_others_as_they_are(learner_client, attempt):
+    learner_client.post(url("beliefs", attempt), {"belief-demand": "75"}, headers=HTMX)
+    learner_client.post(url("beliefs", attempt), {"belief-router": "0"}, headers=HTMX)
+    page = text(learner_client.get(url("room", attempt)))
+    outputs = re.findall(r'<output for="belief-(\w+)">(\w+)', page)
+    assert dict(outputs) == {
+        "metastable": "open",
+        "demand": "75",
+        "router": "out",
+        "long_prompts": "open",
+        "leak": "open",
+    }
+
+
+def test_without_javascript_a_slider_that_was_not_moved_stays_open(learner_client, attempt, spec):
+    untouched = {f"belief-{key}": "20" for key in spec.hypotheses}
+    response = learner_client.post(url("beliefs", attempt), {**untouched, "belief-demand": "75"})
+    assert response.status_code == 302
+    assert attempt.actions.last().payload == {"demand": 75}
+
+
 def test_a_diagnosis_that_lacks_something_keeps_the_rest(learner_client, attempt):
     response = learner_client.post(
         url("diagnose", attempt), {**DIAGNOSIS, "components": [], "parameter": "lots"}
