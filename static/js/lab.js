@@ -5,6 +5,7 @@ let opened = new Set();
 let asked = false;
 let posting = 0;
 let missed = false;
+let leaving = false;
 
 // A look that overlaps a form's request may be older than its answer: it is let go, and taken again after.
 const isForm = (event) => event.detail.requestConfig.verb === "post";
@@ -31,6 +32,14 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   }
   if (event.detail.target === room) opened = new Set([...room.querySelectorAll("details[open][id]")].map((one) => one.id));
 });
+
+// A look and a poll may both be sent to the debrief: a second departure would cut the first one short.
+document.addEventListener("htmx:beforeOnLoad", (event) => {
+  if (!event.detail.xhr.getResponseHeader("HX-Redirect")) return;
+  if (leaving) event.preventDefault();
+  leaving = true;
+});
+window.addEventListener("pageshow", () => { leaving = false; });
 
 // What is disabled keeps its focus and says why; it only does nothing.
 document.addEventListener("click", (event) => {

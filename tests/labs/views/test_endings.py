@@ -21,6 +21,7 @@ def test_closing_has_the_attempt_marked(learner_client, attempt):
     page = text(learner_client.get(url("room", attempt)))
     assert "Your attempt is being marked" in page
     assert "Cancel</button>" not in page
+    assert f'href="{url("debrief", attempt)}">Go to the debrief' in page
     response = learner_client.post(url("command", attempt), {"command": "kv-ledger"})
     assert response.status_code == 409
 
