@@ -75,7 +75,9 @@ def price(spec: LabSpec, command: Command) -> int:
     if command.verb in READING_VERBS:
         key = instrument_of(command)
         if key not in spec.instruments:
-            raise NotMeasured(f"This lab has no such instrument ({key}); `help` lists those it has.")
+            raise NotMeasured(
+                f"This lab has no such instrument ({key}); `help` lists those it has."
+            )
         return spec.instruments[key].cost_s
     if command.verb == "wait":
         return int(command.options["seconds"])
