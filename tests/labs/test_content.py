@@ -79,12 +79,17 @@ def test_the_reference_earns_every_point(spec, table, position):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_each_world_begins_once")
-@pytest.mark.parametrize("hypothesis", SERVED)
-@pytest.mark.parametrize("name", PLAYS)
+@pytest.mark.parametrize(
+    ("name", "hypothesis"),
+    [
+        (name, hypothesis)
+        for name in PLAYS
+        for hypothesis in SERVED
+        if plays.load_play(SLUG, name).has(hypothesis)
+    ],
+)
 def test_a_counterexample_stays_below_its_ceiling(spec, table, name, hypothesis):
     play = plays.load_play(SLUG, name)
-    if not play.has(hypothesis):
-        pytest.skip("this play is of the other world")
     # A dozen re-runs are needed to part so many changes; one world of each kind is enough of that.
     last = 2 if name == "every-change-at-once" else 3
     for seed in admitted_seeds(hypothesis)[1:last]:
@@ -98,7 +103,10 @@ def test_a_counterexample_stays_below_its_ceiling(spec, table, name, hypothesis)
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_each_world_begins_once")
-def test_a_cap_ends_the_storm_too_even_where_its_queue_misses_a_promise(spec, table):
-    for seed in admitted_seeds("metastable")[:2]:
-        judgement, _ = plays.judged(spec, seed, "cap", table=table)
-        assert earned(judgement)["mitigation"] >= 9
+def test_a_cap_cures_most_storms_and_never_makes_one_worse(spec, table):
+    marks = [
+        earned(plays.judged(spec, seed, "cap", table=table)[0])["mitigation"]
+        for seed in admitted_seeds("metastable")[:8]
+    ]
+    assert sum(mark == 20 for mark in marks) > len(marks) / 2
+    assert min(marks) >= 9

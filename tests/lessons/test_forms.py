@@ -19,10 +19,8 @@ def test_a_number_may_have_thousands_marks(typed, value):
     assert number_of(typed) == value
 
 
-@pytest.mark.parametrize("typed", ["lots", "-1", "1,5", "12 s", "1e5", "nan", "١٢", "1,2345"])
+@pytest.mark.parametrize("typed", ["lots", "-1", "1,5", "12 s", "1e5", "nan", "1,2345"])
 def test_anything_else_is_refused_with_an_example(typed):
-    if typed == "١٢":
-        pytest.skip("other scripts' digits are numbers too")
     with pytest.raises(ValidationError, match="Write a number, such as"):
         number_of(typed)
 
