@@ -10,7 +10,7 @@ from labs.log import diagnostic_readings, operations_of, spent_s
 from labs.marking import evidence, mechanism, mitigation, scope, shown, total
 from labs.marking.economy import economy, economy_part
 from labs.marking.localisation import CausalGraph, localisation_part
-from labs.marking.parts import CouldNotBeGraded, Part
+from labs.marking.parts import CouldNotBeGraded, Part, uncommitted
 from labs.reveal import best_value, prediction_revealed, worth_of_first_readings
 from labs.twins import Twins, atoms_in_force, atoms_of, keeping, play
 
@@ -168,6 +168,8 @@ def graph_of(spec: LabSpec) -> CausalGraph:
 def _said(case: Case, runs: Runs) -> list[Part]:
     spec, said = case.spec, case.diagnosis
     answer = spec.hypotheses[case.truth].answer
+    if not said:
+        return [uncommitted(name) for name in ("scope", "localisation", "mechanism")]
     hurt = mitigation.hurt_objectives(runs.nothing.fared)
     parameter = None
     if answer.parameter == "offered_load" and runs.nothing.page_load:
@@ -225,6 +227,8 @@ def _asked(case: Case, runs: Runs) -> list[Part]:
         spent_s=spent_s(case.log),
         false_fixes=mitigation.false_fixes(whole, runs.atoms),
     )
+    if not case.diagnosis:
+        return [uncommitted("evidence"), economy_part(found)]
     return [
         evidence.evidence_part(
             table,

@@ -100,10 +100,14 @@ def diagnostic_readings(spec: LabSpec, log: Sequence[Entry]) -> list[ReadingTake
 
 
 def spent_s(log: Sequence[Entry]) -> float:
-    """Return the seconds charged until the diagnosis or the first change."""
+    """Return the seconds that readings and waits charged until the diagnosis or the first change.
+
+    A verification is neither: it closes an attempt, and its minutes bought no knowledge.
+    """
     spent = 0
     for entry in log:
         if entry.kind == "diagnose" or entry.outcome.get("kind") == "change":
             break
-        spent += entry.cost_s
+        if entry.outcome.get("kind") in {"reading", "wait"}:
+            spent += entry.cost_s
     return float(spent)

@@ -76,6 +76,8 @@ def _reason(spec: LabSpec, part: Mapping[str, Any]) -> str:
     if part["name"] == "scope" and "jaccard" in details:
         named = _listed([objectives.get(key, key) for key in details["named"]])
         hurt = _listed([objectives.get(key, key) for key in details["hurt"]])
+        if not details.get("says_fault", True):
+            return f"{reason} Hurt: {hurt or 'none'}."
         said = f"You said that there is a fault, and named {named or 'no promise'}."
         return f"{said} Hurt: {hurt or 'none'}."
     names = {key: node.title for key, node in spec.nodes.items()}

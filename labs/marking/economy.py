@@ -18,7 +18,7 @@ from labs.marking.information import (
     best_information,
     told,
 )
-from labs.marking.parts import Part, counted_noun, made_part
+from labs.marking.parts import Part, counted_noun, made_part, minutes
 from labs.marking.values import value_per_minute
 
 if TYPE_CHECKING:
@@ -218,13 +218,14 @@ def economy_part(found: Economy) -> Part:
 def _economy_reason(found: Economy) -> str:
     facts = found.details
     if not facts.get("readings"):
-        said = "You read nothing before the diagnosis."
+        said = "You read nothing before you committed or changed anything."
     else:
         said = (
             f"Your best rate was {facts['best_rate']:.2f} bits a minute; the best available gives "
             f"{facts['best_value']:.2f}. Your readings could tell {found.told_rivals:.0%} of what "
-            f"sets this world apart, and took {facts['spend_s']:.0f} s of a budget of "
-            f"{facts['budget_s']:.0f} s."
+            f"sets this world apart. You spent {minutes(facts['spend_s'])} of a budget of "
+            f"{minutes(facts['budget_s'])} on readings and waits before you committed or changed "
+            f"anything."
         )
     if found.false_fixes:
         fixes = counted_noun(found.false_fixes, "change")

@@ -61,6 +61,17 @@ def made_part(name: str, points: float, reason: str, details: Mapping[str, Any])
     return Part(name, earned, weight, reason, dict(details))
 
 
+def uncommitted(name: str) -> Part:
+    """Return a part of the diagnosis when none was committed: no points, and no word about what was not said."""
+    return made_part(name, 0, "You committed no diagnosis.", {"committed": False})
+
+
+def minutes(seconds: float) -> str:
+    """Return a duration as ``m:ss``."""
+    whole = round(seconds)
+    return f"{whole // 60}:{whole % 60:02d}"
+
+
 def counted_noun(count: int, noun: str) -> str:
     """Return "1 reading", "2 readings": a count with its regular noun."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -43,5 +43,10 @@ def scope_part(
         reason = (
             f"There is a fault, and you said so. It hurts {listed(true)}; you named {listed(said)}."
         )
-    details = {"named": sorted(said), "hurt": sorted(true), "jaccard": jaccard(said, true)}
+    details = {
+        "says_fault": says_fault,
+        "named": sorted(said),
+        "hurt": sorted(true),
+        "jaccard": jaccard(said, true),
+    }
     return made_part("scope", points, reason, details)

@@ -95,6 +95,19 @@ def test_parts_stay_within_their_weight_and_the_total_is_their_sum(marked):
 
 
 @pytest.mark.slow
+def test_without_a_diagnosis_no_part_says_what_was_never_said(marked):
+    parts = {
+        part["name"]: part
+        for part in marked(lambda log: [e for e in log if e.kind != "diagnose"]).parts
+    }
+    for name in ("scope", "localisation", "mechanism", "evidence"):
+        assert (parts[name]["earned"], parts[name]["reason"]) == (
+            0,
+            "You committed no diagnosis.",
+        )
+
+
+@pytest.mark.slow
 def test_predictions_confidence_and_explanations_never_enter(marked):
     def bare(log):
         kept = [e for e in log if e.kind not in {"predict", "explain"}]
@@ -155,6 +168,8 @@ def test_readings_count_until_the_diagnosis_or_the_first_change(spec):
         (3, 60, False),
     ]
     assert spent_s([*log, change, reading(4, 400)]) == 150
+    verified = Entry("command", {}, {"kind": "verification"}, 450, 300)
+    assert spent_s([*log, verified]) == 150
     diagnosis = Entry("diagnose", {}, {}, 60)
     assert [r.number for r in diagnostic_readings(spec, [*log[:2], diagnosis, *log[2:]])] == [1, 2]
 

@@ -101,8 +101,8 @@ MARK = {
             "earned": 9.0,
             "weight": 10,
             "reason": "Your best rate was 1.71 bits a minute; the best available gives 1.94. "
-            "Your readings could tell 80% of what sets this world apart, and took 75 "
-            "s of a budget of 240 s.",
+            "Your readings could tell 80% of what sets this world apart. You spent 1:15 of a "
+            "budget of 4:00 on readings and waits before you committed or changed anything.",
             "details": {},
         },
     ],

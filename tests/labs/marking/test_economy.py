@@ -243,6 +243,6 @@ def test_renaming_instruments_changes_nothing(table):
 def test_the_reason_says_the_rates_the_seconds_and_the_false_fixes(table):
     part = economy_part(found(table, [reading(1, "s02", cost_s=90)], false_fixes=1))
     assert "bits a minute" in part.reason
-    assert "90 s of a budget of 60 s" in part.reason
+    assert "You spent 1:30 of a budget of 1:00 on readings and waits" in part.reason
     assert "1 change moved nothing" in part.reason
     assert part.weight == 10
