@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
 
 from labs import incident
 from labs.models import Action
@@ -31,6 +35,19 @@ class Exchange:
     number: int
     at: str
     cost: str
+
+    @property
+    def is_table(self) -> bool:
+        """Whether columns are aligned with spaces: such an answer must not wrap."""
+        return re.search(r"\S {2,}\S", self.text) is not None
+
+    @property
+    def html(self) -> SafeString:
+        """The text; what a refusal has in backticks as code."""
+        html = escape(self.text)
+        if self.status == Status.REFUSED:
+            html = re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html)
+        return mark_safe(html)  # noqa: S308  (escaped above)
 
 
 @dataclass(frozen=True)
@@ -77,7 +94,7 @@ class ConsoleLog:
                 kind = str((last.outcome or {}).get("kind", "answer")).capitalize()
                 return f"{kind} {shown.number} is done at {shown.at}, cost {shown.cost}."
             case Status.REFUSED:
-                return f"Refused, nothing charged: {shown.text}"
+                return f"Refused, nothing charged: {shown.text.replace('`', '')}"
             case Status.CANCELLED:
                 return "Cancelled, nothing charged."
             case Status.FAILED:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import markdown
 from django.utils.safestring import mark_safe
 
@@ -15,6 +17,8 @@ def prose(slug: str, name: str) -> str:
         "<table>",
         '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>',
     ).replace("</table>", "</table></div>")
+    # A number and its unit stay on one line.
+    html = re.sub(r"(?<=\d) (?=(?:%|s|ms|min)(?!\w))", "\u00a0", html)
     # A corner without words is no heading.
     html = html.replace("<th></th>", "<td></td>")
     return mark_safe(html)  # noqa: S308  (the text of the lab's own folder)

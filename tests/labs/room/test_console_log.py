@@ -33,3 +33,17 @@ def test_what_just_finished_is_told_once():
     done = entry("command", at_s=30, cost_s=30, kind="reading", number=1, text="…")
     assert begun(done).console.told == "Reading 1 is done at 0:30, cost 0:30."
     assert begun(done, entry("explain")).console.told == ""
+
+
+def test_a_refusal_shows_its_commands_as_code_and_nothing_of_what_was_typed_as_markup():
+    (refused,) = begun(command("<b>", "refused", text="No <b> here: `wait 5m`.")).console.latest
+    assert refused.html == "No &lt;b&gt; here: <code>wait 5m</code>."
+
+
+@pytest.mark.parametrize(
+    ("text", "is_table"),
+    [("id   ttft\n1    0.4", True), ('{"a": [1,\n  2]}', False), ("one line, however long", False)],
+)
+def test_only_a_table_keeps_its_columns(text, is_table):
+    (shown,) = begun(command("x", "done", text=text)).console.latest
+    assert shown.is_table is is_table
