@@ -63,6 +63,8 @@ def _note(spec: LabSpec, outcome: dict[str, Any], at_s: int, healthy: dict[str, 
 
 
 def _measure(signal: SignalSpec, value: float | None, healthy: float | None) -> Measure:
+    if value is None:
+        return Measure(signal.title, "nothing to measure", "", "")
     return Measure(
         signal.title,
         number(value, signal.healthy_decimals),

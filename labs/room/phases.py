@@ -24,14 +24,20 @@ _WANTED = {
 
 @dataclass(frozen=True)
 class Phase:
-    """One mark of the ruler: done, now, tried or ahead."""
+    """One mark of the ruler: done, now, tried, ahead, or skipped: closed before it was entered."""
 
     name: str
     state: str
 
     @property
     def words(self) -> str:
-        return {"done": "Done", "now": "Now", "tried": "Tried once", "ahead": "Ahead"}[self.state]
+        return {
+            "done": "Done",
+            "now": "Now",
+            "tried": "Tried once",
+            "ahead": "Ahead",
+            "skipped": "Not entered",
+        }[self.state]
 
 
 def phases_of(spec: LabSpec, log: Log, *, ended: bool) -> list[Phase]:
@@ -50,7 +56,7 @@ def phases_of(spec: LabSpec, log: Log, *, ended: bool) -> list[Phase]:
         if name == now:
             state = "now"
         elif not passed:
-            state = "done" if is_done else "tried"
+            state = "done" if is_done else "tried" if tried.get(name) else "skipped"
         elif tried.get(name) or is_done:
             state = "tried"
         else:

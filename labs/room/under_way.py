@@ -35,7 +35,7 @@ def under_way_of(action: Action) -> UnderWay:
                 "it is being done again."
             )
     else:
-        words = action.doing or "Simulating"
+        words = _doing(action)
     return UnderWay(
         seq=action.seq,
         kind=action.kind,
@@ -45,6 +45,14 @@ def under_way_of(action: Action) -> UnderWay:
         cancelling=action.cancel_requested,
         can_cancel=action.kind != Kind.FINISH,
     )
+
+
+def _doing(action: Action) -> str:
+    """Return what a running action does. Judging runs worlds on clocks of their own: those say nothing here."""
+    if action.kind != Kind.FINISH:
+        return action.doing or "Simulating"
+    simulates = not action.doing or action.doing.startswith("Simulating")
+    return f"Judging: {'the worlds run again' if simulates else action.doing}"
 
 
 def _what(action: Action) -> str:

@@ -36,3 +36,13 @@ def test_who_says_that_nothing_is_wrong_need_not_change_anything():
 
 def test_a_closed_attempt_is_at_its_debrief():
     assert states(begun(status="marking"))["Debrief"] == "now"
+
+
+def test_what_was_never_entered_is_not_called_tried_after_closing():
+    found = states(begun(reading(), status="marking"))
+    assert (found["Investigate"], found["Diagnose"], found["Verify"]) == (
+        "done",
+        "skipped",
+        "skipped",
+    )
+    assert [phase.words for phase in begun(status="marking").phases][3] == "Not entered"

@@ -34,3 +34,9 @@ def test_what_a_lost_worker_left_says_so():
 def test_marking_cannot_be_cancelled():
     marking = under_way_of(Action(attempt=Attempt(), seq=1, kind="finish", status="running"))
     assert (marking.what, marking.can_cancel) == ("your attempt is being marked", False)
+
+
+@pytest.mark.parametrize("doing", ["", "Simulating −1:00 of 0:00"])
+def test_judging_shows_no_clock_of_the_worlds_it_runs(doing):
+    marking = Action(attempt=Attempt(), seq=1, kind="finish", status="running", doing=doing)
+    assert under_way_of(marking).words == "Judging: the worlds run again"
