@@ -22,6 +22,7 @@ SENT_IN_S = 3
 """A message still unsent after so long was not sent by whoever wrote it."""
 KEPT = timedelta(days=1)
 MOST_AT_ONCE = 200
+_AT_ONCE = {"socket_timeout": 1, "socket_connect_timeout": 1, "max_retries": 0}
 
 
 def post(action_id: int) -> None:
@@ -44,8 +45,12 @@ def send(message_id: int) -> None:
 
 
 def publish(task: str, object_id: int) -> None:
-    """Hand one message to the broker."""
-    current_app.send_task(task, args=[object_id], retry=False)
+    """Hand one message to the broker, or raise soon: a page waits for this.
+
+    The connection is its own: on a worker's, which waits for messages, a read must not time out.
+    """
+    with current_app.connection_for_write(transport_options=_AT_ONCE) as connection:
+        current_app.send_task(task, args=[object_id], retry=False, connection=connection)
 
 
 def send_late(now: datetime) -> None:
