@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
+from labs.debrief.parts import reason_shown
 from labs.incident import clock
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Cited:
     title: str
     value: str
     what: str
-    """Shows the cause, or rules out which rival."""
+    """Shows the fault, or rules out which rival."""
 
 
 @dataclass(frozen=True)
@@ -221,12 +222,12 @@ def _diagnosis(spec: LabSpec, entry: Logged, log: Sequence[Logged]) -> Diagnosis
     mechanism = spec.mechanisms.get(said.get("mechanism", ""))
     says = [
         Value("Is it a fault?", "yes" if said.get("scope") == "fault" else "no"),
-        Value("What users lose", "; ".join(hurt)),
+        Value("Promises that it hurts", "; ".join(hurt)),
         Value("Component", "; ".join(named)),
         Value("Mechanism", mechanism.title if mechanism else ""),
     ]
     if isinstance(said.get("parameter"), (int, float)):
-        says.append(Value("Size of it", f"{said['parameter']:.3g}"))
+        says.append(Value("Tokens wanted over tokens held", f"{said['parameter']:.3g}"))
     if said.get("confidence") is not None:
         says.append(Value("How sure", f"{said['confidence']}%"))
     shown = {
@@ -255,7 +256,7 @@ def _diagnosis(spec: LabSpec, entry: Logged, log: Sequence[Logged]) -> Diagnosis
 
 def _role(spec: LabSpec, citation: Mapping[str, Any]) -> str:
     if citation.get("role") == "shows":
-        return "shows the cause"
+        return "shows the fault"
     rival = spec.hypotheses.get(str(citation.get("rival", "")))
     return f"rules out: {rival.title}" if rival else "rules out a rival"
 
@@ -274,7 +275,7 @@ def _marks(spec: LabSpec, mark: Mapping[str, Any]) -> Marks:
                 str(part["name"]).capitalize(),
                 float(part["earned"]),
                 int(part["weight"]),
-                str(part["reason"]),
+                reason_shown(spec, part),
             )
             for part in mark.get("parts", [])
             if "earned" in part

@@ -59,7 +59,7 @@ def _part(spec: LabSpec, part: Mapping[str, Any]) -> PartShown:
     return PartShown(
         name=str(part["name"]),
         title=_TITLES[part["name"]],
-        reason=_reason(spec, part),
+        reason=reason_shown(spec, part),
         earned=f"{earned:g}",
         weight=weight,
         width=f"{100 * earned / weight:.1f}%",
@@ -69,7 +69,7 @@ def _part(spec: LabSpec, part: Mapping[str, Any]) -> PartShown:
     )
 
 
-def _reason(spec: LabSpec, part: Mapping[str, Any]) -> str:
+def reason_shown(spec: LabSpec, part: Mapping[str, Any]) -> str:
     """Return the reason with titles where marking has ids."""
     details, reason = part.get("details", {}), str(part["reason"])
     objectives = {key: slo.title for key, slo in spec.slos.items()}

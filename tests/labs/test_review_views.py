@@ -198,12 +198,14 @@ def test_the_desk_shows_the_explanation_the_diagnosis_and_the_moments(grader_cli
 
 
 def test_the_desk_shows_the_machines_marks(grader_client, review, desk):
-    part = {"name": "mechanism", "earned": 22.5, "weight": 25, "reason": "Within 20 %."}
+    reason = "You named router; the fault is in kv_pool."
+    part = {"name": "localisation", "earned": 5, "weight": 20, "reason": reason}
     mark = {"total": 92.9, "passed": True, "parts": [part], "debrief": {"hypothesis": "demand"}}
     type(review.attempt).objects.update(mark=mark)
     page = grader_client.get(desk).content.decode()
     assert "92.9 of 100, passed" in page
-    assert "Within 20 %." in page
+    assert "You named “Router”; the fault is in “KV block pool”." in page
+    assert "kv_pool" not in page
     assert "Requests want more KV than the pool holds" in page
 
 
