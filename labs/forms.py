@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
 
+from labs.console import ENGINE_FLAGS, Refusal, parse
 from labs.room import LETTERS
 from labs.specs import LAYERS
 
@@ -270,15 +271,26 @@ class FlagsForm(_Form):
         choices=[("", "as it is"), ("on", "on"), ("off", "off")], required=False
     )
 
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        for name in ("max_num_seqs", "max_num_batched_tokens", "watermark"):
+            value, flag = data.get(name), f"--{name.replace('_', '-')}"
+            if not value:
+                continue
+            # One word, so that the line is about this flag alone.
+            one_word = re.fullmatch(r"[\w.]+", value)
+            if not one_word or isinstance(parse(f"restart {flag} {value}"), Refusal):
+                wanted = f"Write {ENGINE_FLAGS[flag]}."
+                self.add_error(name, forms.ValidationError(wanted, code="flag"))
+        return data
+
     def line(self) -> str:
         """Return the ``restart`` line; without a flag it restarts with the same ones."""
         data = self.cleaned_data
         words = ["restart"]
         for name in ("max_num_seqs", "max_num_batched_tokens", "watermark", "kv_cache_dtype"):
             if data[name]:
-                # A quoted word stays one word, whatever was typed into the field.
-                value = re.sub(r"[\s'\"|]", "", data[name])
-                words += [f"--{name.replace('_', '-')}", value]
+                words += [f"--{name.replace('_', '-')}", data[name]]
         for name, flag in (
             ("reserve_full_isl", "scheduler-reserve-full-isl"),
             ("chunked_prefill", "enable-chunked-prefill"),

@@ -10,8 +10,10 @@ from django.views.decorators.http import require_POST
 
 from courseware.people import learner_required
 from labs import attempts
+from labs.room import room_of
 from labs.views.access import attempt_or_404
-from labs.views.answers import BUSY, take
+from labs.views.answers import BUSY, INVALID, take
+from labs.views.room_page import room_page
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -22,8 +24,12 @@ if TYPE_CHECKING:
 @require_POST
 @learner_required
 def finish(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
-    """Close the incident and have it marked."""
+    """Close the incident and have it marked; without a diagnosis only if one says so."""
     attempt = attempt_or_404(request, public_id)
+    found = room_of(attempt)
+    lacks = found.state == "open" and not found.under_way and not found.diagnosed
+    if lacks and not request.POST.get("undiagnosed"):
+        return room_page(request, attempt, status=INVALID, unticked=True)
     return take(request, attempt, lambda: attempts.finish(attempt))
 
 

@@ -69,11 +69,12 @@ def room_page(
     problem: str = "",
     line: str | None = None,
     taken: str = "",
+    unticked: bool = False,
     **bound: Any,
 ) -> HttpResponse:
     """Render the room or its working parts.
 
-    ``bound`` holds the form that did not validate, ``taken`` names the one that was just stored: both come anew,
+    ``unticked`` marks the box that closes without a diagnosis. ``bound`` holds the form that did not validate, ``taken`` names the one that was just stored: both come anew,
     while what stands half-typed in the others stays.
     """
     found = room_of(attempt)
@@ -83,6 +84,7 @@ def room_page(
         "spec": found.spec,
         "problem": problem,
         "taken": taken,
+        "unticked": unticked,
         "line": found.console.refused_line if line is None else line,
         "prediction_form": bound.get("prediction") or PredictionForm(),
         "flags_form": bound.get("flags") or FlagsForm(),

@@ -155,10 +155,24 @@ def test_an_explanation_needs_words():
         ),
         ({"reserve_full_isl": "on"}, "restart --scheduler-reserve-full-isl"),
         ({"chunked_prefill": "off"}, "restart --no-enable-chunked-prefill"),
-        ({"max_num_seqs": "2 | wc"}, "restart --max-num-seqs 2wc"),
     ],
 )
 def test_flags_make_the_line_that_one_could_have_typed(data, line):
     form = FlagsForm(data)
     assert form.is_valid(), form.errors
     assert form.line() == line
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("max_num_seqs", "-1"),
+        ("max_num_seqs", "NaN"),
+        ("max_num_seqs", "2 | wc"),
+        ("watermark", "0.9"),
+        ("max_num_batched_tokens", "'8"),
+    ],
+)
+def test_a_flag_that_the_console_would_refuse_is_marked_at_its_field(name, value):
+    form = FlagsForm({name: value})
+    assert list(form.errors) == [name]

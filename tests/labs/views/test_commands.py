@@ -143,6 +143,15 @@ def test_the_form_of_flags_is_the_same_as_typing_the_restart(learner_client, att
     }
 
 
+def test_a_bad_flag_is_marked_where_it_was_typed(learner_client, attempt):
+    response = learner_client.post(url("restart", attempt), {"max_num_seqs": "-1"})
+    assert response.status_code == 422
+    page = text(response)
+    assert 'value="-1" aria-invalid="true" aria-describedby="max_num_seqs-error"' in page
+    assert "Write an integer from 1 to 1024." in page
+    assert not attempt.actions.filter(kind=Kind.COMMAND).exists()
+
+
 def test_what_could_not_be_graded_is_no_zero_and_can_be_marked_again(learner_client, attempt):
     Attempt.objects.update(status="not_graded", mark={"reason": "The engine was lost."})
     page = text(learner_client.get(url("room", attempt)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.labs.in_the_room import text, url
+from tests.labs.in_the_room import DIAGNOSIS, text, url
 
 pytestmark = pytest.mark.django_db
 
@@ -15,7 +15,7 @@ def test_closing_warns_of_what_is_judged_and_of_what_is_missing(learner_client, 
 
 
 def test_closing_has_the_attempt_marked(learner_client, attempt):
-    learner_client.post(url("finish", attempt))
+    learner_client.post(url("finish", attempt), {"undiagnosed": "yes"})
     attempt.refresh_from_db()
     assert attempt.status == "marking"
     page = text(learner_client.get(url("room", attempt)))
@@ -24,6 +24,19 @@ def test_closing_has_the_attempt_marked(learner_client, attempt):
     assert f'href="{url("debrief", attempt)}">Go to the debrief' in page
     response = learner_client.post(url("command", attempt), {"command": "kv-ledger"})
     assert response.status_code == 409
+
+
+def test_closing_without_a_diagnosis_must_be_meant(learner_client, attempt):
+    response = learner_client.post(url("finish", attempt))
+    assert response.status_code == 422
+    assert "tick that you close without one" in text(response)
+    attempt.refresh_from_db()
+    assert attempt.is_open
+    learner_client.post(url("diagnose", attempt), DIAGNOSIS)
+    assert 'id="undiagnosed"' not in text(learner_client.get(url("room", attempt)))
+    learner_client.post(url("finish", attempt))
+    attempt.refresh_from_db()
+    assert attempt.status == "marking"
 
 
 def test_giving_up_asks_first(learner_client, attempt):
