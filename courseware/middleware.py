@@ -9,7 +9,10 @@ from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_asy
 from django.conf import settings
 from django.http import Http404
 from django.middleware.gzip import GZipMiddleware
+from django.shortcuts import render
 from django.views.defaults import page_not_found
+from servestatic.middleware import ServeStaticMiddleware
+from servestatic.responders import MissingFileError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +28,54 @@ class Compressed(GZipMiddleware):
         if response.get("Content-Type", "").startswith("text/event-stream"):
             return response
         return super().process_response(request, response)
+
+
+class Static(ServeStaticMiddleware):  # type: ignore[misc]  # the package has no types for mypy
+    """Static files; what is not among them is a page that does not exist, not a mistake of ours.
+
+    While DEBUG is on, the package raises for such a path, and the visitor would read "500".
+    """
+
+    async def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        try:
+            found: HttpResponseBase = await super().__call__(request)
+        except MissingFileError:
+            missing: HttpResponseBase = await self.get_response(request)
+            return missing
+        return found
+
+
+class too_large:  # noqa: N801  it is used like a function
+    """Answer a body over the limit with our page: Django would raise where nobody can catch it."""
+
+    async_capable = True
+    sync_capable = True
+
+    def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
+        self.get_response = get_response
+        if iscoroutinefunction(get_response):
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> Any:
+        if iscoroutinefunction(self):
+            return self.later(request)
+        return refused(request) if is_too_large(request) else self.get_response(request)
+
+    async def later(self, request: HttpRequest) -> HttpResponseBase:
+        if is_too_large(request):
+            return await sync_to_async(refused)(request)
+        response: HttpResponseBase = await self.get_response(request)
+        return response
+
+
+def is_too_large(request: HttpRequest) -> bool:
+    """Tell whether a request announces a body over the limit."""
+    announced = request.META.get("CONTENT_LENGTH") or ""
+    return announced.isdecimal() and int(announced) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+
+
+def refused(request: HttpRequest) -> HttpResponseBase:
+    return render(request, "413.html", status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
 
 
 class our_own_404:  # noqa: N801  it is used like a function

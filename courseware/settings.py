@@ -117,7 +117,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "courseware.middleware.Compressed",
-    "servestatic.middleware.ServeStaticMiddleware",
+    "courseware.middleware.Static",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -126,6 +126,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "courseware.middleware.our_own_404",
+    "courseware.middleware.too_large",
     "allauth.account.middleware.AccountMiddleware",
 ]
 

@@ -215,3 +215,24 @@ def test_an_event_stream_is_never_compressed(rf):
     )
     response = compressed(rf.get("/", headers={"accept-encoding": "gzip"}))
     assert "Content-Encoding" not in response.headers
+
+
+@pytest.mark.parametrize("path", ["/static/%2e%2e/manage.py", "/static/nope.css"])
+@pytest.mark.parametrize("debug", [True, False])
+def test_a_static_path_without_a_file_is_a_404(settings, path, debug):
+    settings.DEBUG = debug
+    response = async_to_sync(AsyncClient(raise_request_exception=False).get)(path)
+    assert response.status_code == 404
+    assert "There is no such page" in response.content.decode()
+
+
+@pytest.mark.parametrize("debug", [True, False])
+def test_a_body_over_the_limit_is_told_so_in_our_own_page(client, settings, debug):
+    settings.DEBUG = debug
+    body = {"theme": "x" * (settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1)}
+    for response in (
+        client.post(reverse("theme"), body),
+        async_to_sync(AsyncClient().post)(reverse("theme"), body),
+    ):
+        assert response.status_code == 413
+        assert "This is too much at once" in response.content.decode()
