@@ -19,6 +19,10 @@ LINE = 300
 
 def number_of(text: str) -> float:
     """Read a number with or without thousands marks. Raises ValidationError with what to write."""
+    if text[:1] in {"-", "−"} and _NUMBER.fullmatch(text[1:].lstrip()):
+        raise forms.ValidationError(
+            "Write a number that is not negative, such as 1200, 1,200 or 0.5.", code="negative"
+        )
     if not _NUMBER.fullmatch(text):
         raise forms.ValidationError(
             "Write a number, such as 1200, 1,200 or 0.5, without a unit.", code="number"

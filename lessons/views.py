@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from lessons.content import Lesson, PredictionText, Station
     from lessons.models import ComputedAnswer, PredictionCommit
+    from lessons.progress import Progress
     from lessons.questions import Question
 
 # -------------------------------------------------------------------------------------------- reading
@@ -96,11 +97,15 @@ def _station_page(
         "slots": pages.slots(found, station, mine, computing.answered_now, replaced=replaced),
         "has_chart": station.has_chart(commits=request.user.is_authenticated),
         "read": station.slug in mine.read,
-        "untried": [key for key in station.checks if key not in mine.tries],
+        "untried": _untried(station, mine),
         "previous": found.stations[place - 1] if place else None,
         "following": found.stations[place + 1] if place + 1 < len(found.stations) else None,
     }
     return render(request, "lessons/station.html", context, status=status)
+
+
+def _untried(station: Station, mine: Progress) -> list[str]:
+    return [key for key in station.checks if key not in mine.tries]
 
 
 @require_POST
@@ -149,11 +154,13 @@ def _check(
     anchor = f"check-{question.key}"
     if form is None and not is_htmx(request):
         return redirect(_address(found, here) + f"#{anchor}")
-    tries = progress.progress_of(request.user, found).tries.get(question.key, [])
+    mine = progress.progress_of(request.user, found)
+    tries = mine.tries.get(question.key, [])
     card = pages.check_card(found, question, tries, form=form, fresh=form is None)
     status = 200 if form is None else 422
     if is_htmx(request):
-        return render(request, "lessons/_check.html", {"card": card}, status=status)
+        context = {"card": card, "untried": _untried(here, mine), "read": here.slug in mine.read}
+        return render(request, "lessons/_check_answered.html", context, status=status)
     return _station_page(request, found, here, replaced={question.key: card}, status=status)
 
 

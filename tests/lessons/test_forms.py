@@ -19,9 +19,15 @@ def test_a_number_may_have_thousands_marks(typed, value):
     assert number_of(typed) == value
 
 
-@pytest.mark.parametrize("typed", ["lots", "-1", "1,5", "12 s", "1e5", "nan", "1,2345"])
+@pytest.mark.parametrize("typed", ["lots", "-lots", "1,5", "12 s", "1e5", "nan", "1,2345"])
 def test_anything_else_is_refused_with_an_example(typed):
     with pytest.raises(ValidationError, match="Write a number, such as"):
+        number_of(typed)
+
+
+@pytest.mark.parametrize("typed", ["-1", "−0.5", "- 1,200"])
+def test_a_negative_number_is_called_one(typed):
+    with pytest.raises(ValidationError, match="not negative"):
         number_of(typed)
 
 

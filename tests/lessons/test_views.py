@@ -326,3 +326,15 @@ def test_the_ruler_says_in_words_where_one_is(learner_client, at):
     assert 'class="now"' in html
     assert '<span class="vh">Read: </span>Refuse with numbers' in html
     assert '<span class="vh">Not read: </span>Four OOMs' in html
+
+
+@pytest.mark.parametrize("answer", [RIGHT.key, WRONG.key])
+def test_the_first_try_takes_a_check_off_the_stations_footer(learner_client, at, answer):
+    page = learner_client.get(at.station("classify")).content.decode()
+    (before,) = re.findall(r'<span class="meta" id="standing">(.*?)</span>', page)
+    html = learner_client.post(
+        at.check("cold-rollout"), {"answer": answer}, **HTMX
+    ).content.decode()
+    (after,) = re.findall(r'id="standing" hx-swap-oob="true">(.*?)</span>', html)
+    assert "not tried yet" in before
+    assert after != before
