@@ -380,7 +380,9 @@ def serve(site: Site) -> None:
         print(f"\nDebugging LLM Serving is served at {address}\n")
         links = sign_in_links(address)
         if links:
-            print("Sign in as (each link works once; `manage.py sign_in_link` makes another):")
+            print(
+                "Sign in as (each link works once; `.venv/bin/python manage.py sign_in_link learner` makes another):"
+            )
             print("\n".join(links) + "\n")
         print(f"Broker: {broker}.")
         print(f"Logs, and mails: {shown(site.run_dir)}/*.log. Ctrl-C stops everything.", flush=True)
