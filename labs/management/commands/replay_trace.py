@@ -1,12 +1,13 @@
 """Replay recordings of vLLM's scheduler and say where ours decides otherwise."""
 
 from argparse import ArgumentParser
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from labs.simulator.trace import TraceError, replay
+from labs.simulator.trace import Difference, TraceError, replay
 
 
 class Command(BaseCommand):
@@ -32,7 +33,21 @@ class Command(BaseCommand):
             if result.difference is None:
                 self.stdout.write(f"{result.name}: {result.steps} steps identical")
             else:
-                self.stdout.write(f"{result.name}: {result.difference}")
+                self.stdout.write(f"{result.name}: {narrowed(result.difference)}")
                 worst = max(worst, 1)
         if worst:
             raise SystemExit(worst)
+
+
+def narrowed(difference: Difference) -> Difference:
+    """Return a difference of two dicts as one of their first key that differs."""
+    ours, theirs = difference.ours, difference.theirs
+    if not isinstance(ours, dict) or not isinstance(theirs, dict):
+        return difference
+    key = next(key for key in (*theirs, *ours) if ours.get(key) != theirs.get(key))
+    return replace(
+        difference,
+        field=f"{difference.field}[{key!r}]",
+        ours=ours.get(key),
+        theirs=theirs.get(key),
+    )
