@@ -6,13 +6,45 @@ let asked = false;
 let posting = 0;
 let missed = false;
 let leaving = false;
+let problem = null;
+let slow = 0;
+
+// A form says that it is on its way, and when nobody answers; what was typed stays where it is.
+if (window.htmx) htmx.config.timeout = 15000;
+const sending = document.getElementById("sending");
+function say(words, isBad = false) {
+  clearTimeout(slow);
+  sending.classList.toggle("bad", isBad);
+  sending.textContent = words;
+}
+const unanswered = {
+  "htmx:sendError": "The site does not answer; nothing was charged. Try again.",
+  "htmx:timeout": "The site does not answer. Your words are kept. Reload to see whether it took them, then try again.",
+};
+for (const [name, words] of Object.entries(unanswered)) {
+  document.addEventListener(name, (event) => { if (isForm(event)) say(words, true); });
+}
+document.addEventListener("htmx:responseError", (event) => {
+  if (!isForm(event)) return;
+  const isDown = event.detail.xhr.status >= 500;
+  say(isDown ? unanswered["htmx:sendError"] : "The site did not take this. Reload the page, then try again.", true);
+});
 
 // A look that overlaps a form's request may be older than its answer: it is let go, and taken again after.
 const isForm = (event) => event.detail.requestConfig.verb === "post";
-document.addEventListener("htmx:beforeRequest", (event) => { if (isForm(event)) posting += 1; });
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (!isForm(event)) return;
+  posting += 1;
+  problem = null;
+  document.getElementById("problem")?.remove();
+  say("");
+  // What is answered at once needs no word.
+  slow = setTimeout(say, 300, "Sending…");
+});
 document.addEventListener("htmx:afterRequest", (event) => {
   if (!isForm(event)) return;
   posting -= 1;
+  if (!sending.classList.contains("bad")) say("");
   if (posting === 0 && missed) {
     missed = false;
     htmx.trigger("#look", "sse:moved");
@@ -30,6 +62,8 @@ document.addEventListener("htmx:beforeSwap", (event) => {
     event.detail.shouldSwap = false;
     return;
   }
+  // What was said of one form stays until the next is sent, though the page looks again meanwhile.
+  if (event.detail.target === room) problem = isForm(event) ? null : (document.getElementById("problem") ?? problem);
   if (event.detail.target === room) opened = new Set([...room.querySelectorAll("details[open][id]")].map((one) => one.id));
 });
 
@@ -60,6 +94,10 @@ let shown = lastExchange()?.id;
 
 document.addEventListener("htmx:afterSwap", (event) => {
   if (event.detail.target !== room) return;
+  if (problem && !document.getElementById("problem")) {
+    problem.removeAttribute("role");
+    room.querySelector(".room-head")?.after(problem);
+  }
   for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
   const words = room.querySelector("[data-told]")?.textContent ?? "";
   const last = lastExchange();
