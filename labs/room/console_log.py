@@ -44,7 +44,7 @@ class Exchange:
     @property
     def html(self) -> SafeString:
         """The text; what a refusal has in backticks as code."""
-        html = escape(self.text)
+        html: str = escape(self.text)
         if self.status == Status.REFUSED:
             html = re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html)
         return mark_safe(html)  # noqa: S308  (escaped above)

@@ -42,6 +42,7 @@ def test_the_front_page_has_the_brief_and_earlier_attempts_and_no_word_of_the_de
     )
     page = text(learner_client.get(reverse("labs:lab", args=[SLUG])))
     assert "You are paged for <strong>atlas-70b</strong>" in page
+    assert "its target of 0.6\u00a0s," in page
     assert "Given up" in page
     assert "One face, two worlds" not in page
 
