@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from lessons import computing, predictions
+from lessons import computing, reveals
 from lessons.models import ComputedAnswer
 from lessons.simulations import Progress
 
@@ -28,7 +28,7 @@ def watched(monkeypatch):
             if self.fails:
                 raise RuntimeError("the pool is gone")
             yield Progress(120, 120)
-            return predictions.Reveal(answer=1.0, shown="1", method="m")
+            return reveals.Reveal(answer=1.0, shown="1", method="m")
 
     one = Watched()
     monkeypatch.setattr(computing, "all_computations", lambda: {NAME: one.steps})
