@@ -40,7 +40,7 @@ def summary(view: View, window_s: float) -> str:
             f"{life_s:.1f} s",
             f"{_mean(outputs):,.0f} steps of {1000 * view.step_s:.1f} ms, pool full",
         ),
-        ("tokens held", f"{token_steps:,.0f}", "prompt and half the answer, on average"),
+        ("tokens held", f"{token_steps:,.0f}", "prompt and half the answer"),
         ("tokens wanted", f"{load * pool:,.0f}", f"of {pool:,}: {load:.2f}"),
     ]
     return "\n".join(f"{name:20}{first:15}{second}" for name, first, second in rows)
