@@ -10,8 +10,10 @@ import random
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from labs.simulator.cluster import Cluster, Leak, MixChange, RouterDelay, RouterDelayChange
+from labs.simulator.cluster import Cluster
 from labs.simulator.cost_model import ModelProfile, profile
+from labs.simulator.faults import Leak, MixChange, RouterDelayChange
+from labs.simulator.router import RouterDelay
 from labs.simulator.scheduler import EngineConfig
 from labs.simulator.workload import (
     Burst,
@@ -22,7 +24,7 @@ from labs.simulator.workload import (
 )
 
 if TYPE_CHECKING:
-    from labs.simulator.cluster import Fault
+    from labs.simulator.faults import Fault
     from labs.specs import LabSpec, Range
 
 HEALTHY = "healthy"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labs.incident.state import Change
-from labs.simulator.cluster import RouterDelay
+from labs.simulator.router import RouterDelay
 
 if TYPE_CHECKING:
     from labs.incident.state import Incident, Operation

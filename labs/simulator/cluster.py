@@ -2,78 +2,16 @@
 
 import hashlib
 import heapq
-import math
 import random
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 
 from labs.simulator.cost_model import CostModel
 from labs.simulator.engine import Engine
-from labs.simulator.metrics import NORMAL_P95
+from labs.simulator.faults import Fault
 from labs.simulator.request import Request, Status, to_ps
+from labs.simulator.router import RouterDelay
 from labs.simulator.scheduler import EngineConfig
-from labs.simulator.workload import Burst, RequestClass, Workload
-
-
-@dataclass(slots=True, frozen=True)
-class RouterDelay:
-    """Time from the client's send to the engine, lognormal."""
-
-    median_s: float
-    p95_s: float
-    """Equal to the median for a constant delay."""
-
-    def __post_init__(self) -> None:
-        """Refuse a delay below 0 and a 95th percentile below the median."""
-        if not 0 <= self.median_s <= self.p95_s or (self.median_s == 0 and self.p95_s > 0):
-            raise ValueError(f"not a delay: {self}")
-
-    def at(self, z: float) -> float:
-        """Return the delay at the standard normal deviate ``z``, seconds."""
-        if self.median_s == self.p95_s:
-            return self.median_s
-        return self.median_s * math.exp(math.log(self.p95_s / self.median_s) / NORMAL_P95 * z)
-
-
-@dataclass(slots=True, frozen=True)
-class Leak:
-    """Blocks that leave the free list, once, or every ``every_s`` until ``until_s``."""
-
-    replica: int
-    n_blocks: int
-    every_s: float | None = None
-    until_s: float | None = None
-
-
-@dataclass(slots=True, frozen=True)
-class RouterDelayChange:
-    """The router's delay from now on."""
-
-    delay: RouterDelay
-
-
-@dataclass(slots=True, frozen=True)
-class MixChange:
-    """The mix of requests from now on."""
-
-    classes: tuple[RequestClass, ...]
-
-
-@dataclass(slots=True, frozen=True)
-class RateChange:
-    """Requests per second from now on."""
-
-    rate: float
-
-
-@dataclass(slots=True, frozen=True)
-class CostChange:
-    """The cost of a step on one replica from now on."""
-
-    replica: int
-    cost: CostModel
-
-
-type Fault = Leak | RouterDelayChange | MixChange | RateChange | CostChange
+from labs.simulator.workload import Burst, Workload
 
 
 class Cluster:
@@ -136,7 +74,7 @@ class Cluster:
         while self._faults and self._faults[0][0] <= until_s:
             at_s, _, fault = heapq.heappop(self._faults)
             self._run(at_s)
-            self._apply(at_s, fault)
+            fault.strike(self, at_s)
         self._run(until_s)
 
     def _run(self, until_s: float) -> None:
@@ -170,21 +108,6 @@ class Cluster:
         request.route(choices[self._turn % len(choices)], delay_s)
         self._turn += 1
         heapq.heappush(self._under_way, (request.arrival_ps, len(self.requests), request))
-
-    def _apply(self, at_s: float, fault: Fault) -> None:
-        match fault:
-            case Leak(replica, n_blocks, every_s, until_s):
-                self.engines[replica].leak(n_blocks)
-                if every_s is not None and (until_s is None or at_s + every_s <= until_s):
-                    self.schedule(at_s + every_s, fault)
-            case RouterDelayChange(delay):
-                self.set_router_delay(delay)
-            case MixChange(classes):
-                self.workload.set_classes(classes)
-            case RateChange(rate):
-                self.workload.set_rate(rate, at_s)
-            case CostChange(replica, cost):
-                self.engines[replica].set_cost(cost)
 
     def add_replica(
         self, ready_at_s: float, config: EngineConfig | None = None, cost: CostModel | None = None

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from labs.simulator.cluster import Cluster, CostChange, Leak, MixChange, RouterDelay
+from labs.simulator.cluster import Cluster
 from labs.simulator.cost_model import profile
+from labs.simulator.faults import CostChange, Leak, MixChange
 from labs.simulator.metrics import percentile
 from labs.simulator.request import Status
+from labs.simulator.router import RouterDelay
 from labs.simulator.scheduler import EngineConfig
 from labs.simulator.workload import LengthDistribution, RequestClass, Workload, WorkloadSpec
 from tests.simulator.worlds import CHAT, cluster, handle

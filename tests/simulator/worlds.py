@@ -2,10 +2,12 @@
 
 import random
 
-from labs.simulator.cluster import Cluster, Leak, RateChange, RouterDelay, RouterDelayChange
+from labs.simulator.cluster import Cluster
 from labs.simulator.cost_model import CostModel, profile
 from labs.simulator.engine import Engine
+from labs.simulator.faults import Leak, RateChange, RouterDelayChange
 from labs.simulator.request import Request
+from labs.simulator.router import RouterDelay
 from labs.simulator.scheduler import EngineConfig
 from labs.simulator.workload import LengthDistribution, RequestClass, Workload, WorkloadSpec
 
