@@ -8,7 +8,7 @@ from labs.simulator.cost_model import CostModel
 from labs.simulator.request import Request, Status, to_ps, to_s
 from labs.simulator.scheduler import EngineConfig
 from labs.simulator.stepping import SteppingCore
-from labs.simulator.telemetry import Sample, StepRecord
+from labs.simulator.telemetry import Process, Sample, StepRecord
 from labs.simulator.timeline import Timeline
 
 
@@ -112,6 +112,7 @@ class Engine:
             (*self._core.running, *self._core.waiting), key=lambda request: request.index
         )
         self._down_until_ps = timeline.now_ps + to_ps(down_s)
+        timeline.begin_process(self._down_until_ps)
         self._open(config, cost)
         for request in timeline.pending:
             self._limit(request)
@@ -202,6 +203,11 @@ class Engine:
     def samples(self) -> list[Sample]:
         """The metrics on their grid, oldest first."""
         return self._timeline.samples
+
+    @property
+    def processes(self) -> list[Process]:
+        """The lives of the server's process, one more with each restart, oldest first."""
+        return self._timeline.processes
 
     @property
     def waiting(self) -> tuple[Request, ...]:

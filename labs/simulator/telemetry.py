@@ -93,3 +93,19 @@ class Sample:
     """Observations per bucket of ``TTFT_BUCKETS_S`` and +Inf, the engine's own TTFT."""
     iteration_tokens_counts: tuple[int, ...]
     """Observations per bucket of ``ITERATION_TOKENS_BUCKETS`` and +Inf."""
+    itl_sum_s: float = 0.0
+    """Sum of what ``itl_counts`` counts."""
+    ttft_sum_s: float = 0.0
+    """Sum of what ``ttft_counts`` counts."""
+
+
+@dataclass(slots=True, frozen=True)
+class Process:
+    """One life of the server's process. Samples go on counting over restarts; its own counters begin at 0."""
+
+    stopped_s: float
+    """When the process before it stopped; for the first, when the engine began."""
+    up_s: float
+    """When it answers: from here on ``/metrics`` can be read."""
+    base: Sample | None
+    """What had been counted when it began; None for the first, which began with nothing."""

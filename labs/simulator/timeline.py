@@ -11,6 +11,7 @@ from labs.simulator.telemetry import (
     ITERATION_TOKENS_BUCKETS,
     ITL_BUCKETS_S,
     TTFT_BUCKETS_S,
+    Process,
     Sample,
     StepRecord,
 )
@@ -50,6 +51,8 @@ class Timeline:
         self.itl = [0] * (len(_ITL_BOUNDS_PS) + 1)
         self.ttft = [0] * (len(_TTFT_BOUNDS_PS) + 1)
         self.iteration_tokens = [0] * (len(ITERATION_TOKENS_BUCKETS) + 1)
+        self.itl_ps = self.ttft_ps = 0
+        self.processes = [Process(to_s(start_ps), to_s(start_ps), None)]
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the listener: it belongs to whoever watches, not to the run."""
@@ -90,10 +93,12 @@ class Timeline:
     def book_gaps(self, gap_ps: int, count: int) -> None:
         """Count ``count`` gaps of ``gap_ps`` between two outputs of a request."""
         self.itl[bisect_left(_ITL_BOUNDS_PS, gap_ps)] += count
+        self.itl_ps += gap_ps * count
 
     def book_growing_gaps(self, first_ps: int, growth_ps: int, steps: int, count: int) -> None:
         """Count ``count`` gaps in each of ``steps`` steps that take first, first + growth, first + 2 growth..."""
         last_ps = first_ps + growth_ps * (steps - 1)
+        self.itl_ps += (first_ps + last_ps) * steps * count // 2
         low, high = bisect_left(_ITL_BOUNDS_PS, first_ps), bisect_left(_ITL_BOUNDS_PS, last_ps)
         done = 0
         for bucket in range(low, high):
@@ -120,7 +125,9 @@ class Timeline:
         if request.last_token_ps is None:
             request.first_token_ps = end_ps
             prompt = request.prompt_tokens
-            self.ttft[bisect_left(_TTFT_BOUNDS_PS, end_ps - request.arrival_ps)] += 1
+            waited_ps = end_ps - request.arrival_ps
+            self.ttft[bisect_left(_TTFT_BOUNDS_PS, waited_ps)] += 1
+            self.ttft_ps += waited_ps
         else:
             gap = end_ps - request.last_token_ps
             request.longest_gap_ps = max(request.longest_gap_ps, gap)
@@ -141,6 +148,10 @@ class Timeline:
         request.finish_reason = reason
         request.finish_ps = at_ps
         self.aborted += 1
+
+    def begin_process(self, up_ps: int) -> None:
+        """Note that the server's process stops now and another answers from ``up_ps`` on, its counters at 0."""
+        self.processes.append(Process(to_s(self.now_ps), to_s(up_ps), self._sample(self.now_ps, 0)))
 
     def gauge(self, running: int, waiting: int, free_blocks: int) -> None:
         """Set the gauges, as at the end of a step."""
@@ -218,4 +229,6 @@ class Timeline:
             itl_counts=tuple(self.itl),
             ttft_counts=tuple(self.ttft),
             iteration_tokens_counts=tuple(self.iteration_tokens),
+            itl_sum_s=to_s(self.itl_ps),
+            ttft_sum_s=to_s(self.ttft_ps),
         )
