@@ -126,6 +126,7 @@ class CalendarCore:
             + prefill * cost.per_prefill_token_ps
             + len(scheduler.running) * cost.per_sequence_ps
             + tokens * cost.per_token_ps
+            + cost.added_ps(tokens)
         )
         end_ps = timeline.now_ps + took_ps
         if timeline.next_sample_ps < end_ps:
@@ -140,6 +141,7 @@ class CalendarCore:
             prefill=prefill,
             recomputed=recomputed,
             kv_tokens=kv_tokens,
+            collectives_ps=cost.collectives_ps(tokens),
         )
         if decoding:
             timeline.book_gaps(took_ps, decoding)
@@ -178,7 +180,7 @@ class CalendarCore:
         running = len(scheduler.running)
         growth_ps = running * cost.per_kv_token_ps
         first_ps = cost.base_ps + scheduler.kv_tokens * cost.per_kv_token_ps + growth_ps
-        first_ps += running * (cost.per_sequence_ps + cost.per_token_ps)
+        first_ps += running * (cost.per_sequence_ps + cost.per_token_ps) + cost.added_ps(running)
         now_ps = timeline.now_ps
         steps = 1
         if timeline.on_step is None:
@@ -213,6 +215,7 @@ class CalendarCore:
             prefill=0,
             recomputed=0,
             kv_tokens=kv_tokens,
+            collectives_ps=cost.collectives_ps(running) * steps,
         )
         timeline.book_growing_gaps(first_ps, growth_ps, steps, running)
         timeline.book_outputs(running, 0, steps)

@@ -1,8 +1,10 @@
 """How long a step takes, and where the numbers come from."""
 
 import tomllib
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 
 PROFILES_DIR = Path(__file__).parent / "profiles"
@@ -32,12 +34,34 @@ class ProfileError(ValueError):
     """A profile that cannot be used; the message names the file and the key."""
 
 
+type Knots = tuple[tuple[int, int], ...]
+"""(tokens in the step, picoseconds), tokens rising; empty: nothing."""
+
+
+def interpolate(knots: Knots, tokens: int) -> int:
+    """Return the picoseconds at ``tokens``.
+
+    Linear between two knots, in whole numbers; the first knot's value below it, the last slope above the last.
+    """
+    if not knots:
+        return 0
+    if tokens <= knots[0][0] or len(knots) == 1:
+        return knots[0][1]
+    high = min(bisect_left(knots, tokens, key=itemgetter(0)), len(knots) - 1)
+    (x0, y0), (x1, y1) = knots[high - 1], knots[high]
+    return y0 + (tokens - x0) * (y1 - y0) // (x1 - x0)
+
+
+def _scaled(knots: Knots, factor: float) -> Knots:
+    return tuple((tokens, round(took_ps * factor)) for tokens, took_ps in knots)
+
+
 @dataclass(slots=True, frozen=True)
 class CostModel:
     """Cost of a step in whole picoseconds: linear, so that sums over steps have a closed form.
 
     step = base + kv tokens x per_kv + prefill tokens x per_prefill + sequences x per_sequence
-    + scheduled tokens x per_token.
+    + scheduled tokens x per_token + what collectives add, piecewise linear in the scheduled tokens.
     """
 
     base_ps: int
@@ -48,11 +72,27 @@ class CostModel:
     per_prefill_token_ps: int
     per_sequence_ps: int = 0
     per_token_ps: int = 0
-    """For any scheduled token; what a slow all-reduce adds, for one."""
+    """For any scheduled token."""
+    collectives: Knots = ()
+    """Time of all collectives of a step by the tokens scheduled in it."""
+    collectives_included: Knots = ()
+    """The part of ``collectives`` that the terms above hold already: a profile is fitted to steps with them."""
+
+    def collectives_ps(self, tokens: int) -> int:
+        """Return how much of a step with ``tokens`` tokens is collectives, picoseconds."""
+        return interpolate(self.collectives, tokens)
+
+    def added_ps(self, tokens: int) -> int:
+        """Return what the collectives of a step add to the other terms, picoseconds: 0 on healthy links."""
+        if self.collectives == self.collectives_included:
+            return 0
+        return interpolate(self.collectives, tokens) - interpolate(
+            self.collectives_included, tokens
+        )
 
     def step_ps(self, *, kv_tokens: int, prefill_tokens: int, sequences: int, tokens: int) -> int:
         """Return the time of one step in picoseconds."""
-        return (
+        return self.added_ps(tokens) + (
             self.base_ps
             + kv_tokens * self.per_kv_token_ps
             + prefill_tokens * self.per_prefill_token_ps
@@ -73,6 +113,8 @@ class CostModel:
             per_prefill_token_ps=round(self.per_prefill_token_ps * factor),
             per_sequence_ps=round(self.per_sequence_ps * factor),
             per_token_ps=round(self.per_token_ps * factor),
+            collectives=_scaled(self.collectives, factor),
+            collectives_included=_scaled(self.collectives_included, factor),
         )
 
     def plus(self, *, base_ms: float = 0.0, per_token_ms: float = 0.0) -> "CostModel":
@@ -98,6 +140,10 @@ class ModelProfile:
     """Per rank."""
     max_num_batched_tokens: int
     max_model_len: int
+    tensor_parallel_size: int
+    """Ranks: GPUs of one replica."""
+    num_hidden_layers: int
+    hidden_size: int
     base_ms: float
     weight_read_ms: float
     kv_ns_per_token: float
@@ -128,6 +174,9 @@ _INTEGERS = (
     "weights_bytes",
     "max_num_batched_tokens",
     "max_model_len",
+    "tensor_parallel_size",
+    "num_hidden_layers",
+    "hidden_size",
 )
 _NUMBERS = ("base_ms", "weight_read_ms", "kv_ns_per_token", "prefill_ms_per_token", "sequence_ms")
 
@@ -162,6 +211,9 @@ def load_profile(path: Path) -> ModelProfile:
         weights_bytes=int(values["weights_bytes"]),
         max_num_batched_tokens=int(values["max_num_batched_tokens"]),
         max_model_len=int(values["max_model_len"]),
+        tensor_parallel_size=int(values["tensor_parallel_size"]),
+        num_hidden_layers=int(values["num_hidden_layers"]),
+        hidden_size=int(values["hidden_size"]),
         base_ms=values["base_ms"],
         weight_read_ms=values["weight_read_ms"],
         kv_ns_per_token=values["kv_ns_per_token"],

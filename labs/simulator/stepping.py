@@ -111,6 +111,7 @@ class SteppingCore:
             prefill=prefill,
             recomputed=recomputed,
             kv_tokens=kv_tokens,
+            collectives_ps=self.cost.collectives_ps(tokens),
         )
         prompts = sum(timeline.book_output(request, end_ps) for request in emitted)
         timeline.book_outputs(len(emitted), prompts)

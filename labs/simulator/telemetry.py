@@ -87,6 +87,8 @@ class Sample:
     """Share of ``busy_s`` that reading the weights takes."""
     kv_read_s: float
     """Share of ``busy_s`` that reading KV takes."""
+    collective_s: float
+    """Share of ``busy_s`` in collectives, without the wait for the slowest rank; 0 where the cost does not say."""
     itl_counts: tuple[int, ...]
     """Observations per bucket of ``ITL_BUCKETS_S`` and +Inf; not summed over buckets."""
     ttft_counts: tuple[int, ...]

@@ -47,6 +47,7 @@ class Timeline:
             self.kv_tokens_read
         ) = 0
         self.steps = self.finished = self.aborted = 0
+        self.collectives_ps = 0
         self.busy_ps = self.prefill_ps = self.recompute_ps = self.weight_ps = self.kv_ps = 0
         self.itl = [0] * (len(_ITL_BOUNDS_PS) + 1)
         self.ttft = [0] * (len(_TTFT_BOUNDS_PS) + 1)
@@ -75,10 +76,12 @@ class Timeline:
         prefill: int,
         recomputed: int,
         kv_tokens: int,
+        collectives_ps: int,
     ) -> None:
         """Count ``steps`` steps; the token counts are sums over them."""
         self.steps += steps
         self.busy_ps += busy_ps
+        self.collectives_ps += collectives_ps
         self.weight_ps += steps * cost.weight_read_ps
         self.kv_ps += kv_tokens * cost.per_kv_token_ps
         self.kv_tokens_read += kv_tokens
@@ -226,6 +229,7 @@ class Timeline:
             recompute_s=to_s(self.recompute_ps),
             weight_read_s=to_s(self.weight_ps),
             kv_read_s=to_s(self.kv_ps),
+            collective_s=to_s(self.collectives_ps),
             itl_counts=tuple(self.itl),
             ttft_counts=tuple(self.ttft),
             iteration_tokens_counts=tuple(self.iteration_tokens),

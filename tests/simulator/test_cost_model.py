@@ -64,7 +64,7 @@ def test_llama_holds_458_752_tokens():
 @pytest.mark.parametrize("name", ["atlas-70b", "llama-70b"])
 def test_every_number_of_a_profile_has_a_source(name):
     sources = profile(name).sources
-    assert len(sources) == 11
+    assert len(sources) == 14
     assert all(sources.values())
 
 
@@ -114,3 +114,34 @@ def test_the_cost_is_linear_in_each_of_its_terms():
         cost.step_ps(kv_tokens=10, prefill_tokens=100, sequences=1000, tokens=10_000)
         == 1 + 20 + 300 + 5000 + 70_000
     )
+
+
+SLOW = ((1, 100), (4, 400), (8, 400), (9, 1000))
+FAST = ((1, 10), (9, 90))
+
+
+def test_collectives_are_linear_between_their_knots():
+    cost = CostModel(0, 0, 0, 0, collectives=SLOW)
+    assert [cost.collectives_ps(n) for n in (0, 1, 2, 4, 6, 8, 9)] == [
+        100, 100, 200, 400, 400, 400, 1000,
+    ]  # fmt: skip
+
+
+def test_beyond_the_last_knot_the_last_slope_holds():
+    assert CostModel(0, 0, 0, 0, collectives=SLOW).collectives_ps(11) == 1000 + 2 * 600
+
+
+def test_collectives_that_the_terms_hold_already_add_nothing():
+    plain = CostModel(1000, 0, 2, 3)
+    told = CostModel(1000, 0, 2, 3, collectives=FAST, collectives_included=FAST)
+    step = {"kv_tokens": 10, "prefill_tokens": 5, "sequences": 4, "tokens": 9}
+    assert told.step_ps(**step) == plain.step_ps(**step)
+    assert told.collectives_ps(9) == 90
+    assert plain.collectives_ps(9) == 0
+
+
+def test_slow_collectives_add_the_difference():
+    slow = CostModel(1000, 0, 0, 0, collectives=SLOW, collectives_included=FAST)
+    took = slow.step_ps(kv_tokens=0, prefill_tokens=0, sequences=4, tokens=4)
+    assert took == 1000 + 400 - 40
+    assert slow.scaled(2.0).added_ps(4) == 2 * slow.added_ps(4)

@@ -63,6 +63,8 @@ def random_cost(rng):
         per_prefill_token_ps=rng.choice([0, 3 * 10**7]),
         per_sequence_ps=rng.choice([0, 10**7]),
         per_token_ps=rng.choice([0, 10**6]),
+        collectives=rng.choice([(), ((1, 10**9), (4, 3 * 10**9), (5, 10**10), (64, 2 * 10**10))]),
+        collectives_included=rng.choice([(), ((1, 5 * 10**8), (64, 10**9 + 7))]),
     )
 
 
