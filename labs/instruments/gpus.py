@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from labs.instruments.promql import EPOCH_S
+from labs.instruments.prometheus import EPOCH_S
 from labs.instruments.signals import SHORT_S, SIGNALS, window
 
 if TYPE_CHECKING:

@@ -13,18 +13,59 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labs.instruments import signals
-from labs.instruments.prometheus import COUNTERS, GAUGES, HISTOGRAMS, buckets_of, value_of
+from labs.instruments.prometheus import EPOCH_S
 from labs.instruments.signals import histogram_quantile, quantile, sample_at, sent_between
+from labs.simulator.telemetry import ITERATION_TOKENS_BUCKETS, ITL_BUCKETS_S, TTFT_BUCKETS_S
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from labs.instruments.signals import View
+    from labs.simulator.telemetry import Sample
+
+GAUGES = {
+    "vllm:num_requests_running": "Number of requests in model execution batches.",
+    "vllm:num_requests_waiting": "Number of requests waiting to be processed.",
+    "vllm:kv_cache_usage_perc": "KV-cache usage. 1 means 100 percent usage.",
+}
+COUNTERS = {
+    "vllm:num_preemptions_total": "Cumulative number of preemption from the engine.",
+    "vllm:prompt_tokens_total": "Number of prefill tokens processed.",
+    "vllm:generation_tokens_total": "Number of generation tokens processed.",
+}
+HISTOGRAMS = {
+    "vllm:time_to_first_token_seconds": "Histogram of time to first token in seconds.",
+    "vllm:inter_token_latency_seconds": "Histogram of inter-token latency in seconds.",
+    "vllm:iteration_tokens_total": "Histogram of number of tokens per engine_step.",
+}
+
+
+def value_of(sample: Sample, metric: str) -> float:
+    """Return a gauge or counter of a sample by its metric's name. Raises KeyError for another name."""
+    return {
+        "vllm:num_requests_running": float(sample.running),
+        "vllm:num_requests_waiting": float(sample.waiting),
+        "vllm:kv_cache_usage_perc": sample.kv_cache_usage_perc,
+        "vllm:num_preemptions_total": float(sample.preemptions_reported),
+        "vllm:prompt_tokens_total": float(sample.prompt_tokens),
+        "vllm:generation_tokens_total": float(sample.generation_tokens),
+        "vllm:request_success_total": float(sample.finished),
+    }[metric]
+
+
+def buckets_of(sample: Sample, metric: str) -> tuple[Sequence[float], Sequence[int]]:
+    """Return a histogram's bounds and its counts per bucket (+Inf last). Raises KeyError for another name."""
+    return {
+        "vllm:time_to_first_token_seconds": (TTFT_BUCKETS_S, sample.ttft_counts),
+        "vllm:inter_token_latency_seconds": (ITL_BUCKETS_S, sample.itl_counts),
+        "vllm:iteration_tokens_total": (ITERATION_TOKENS_BUCKETS, sample.iteration_tokens_counts),
+    }[metric]
+
 
 ROUTER = "router_forward_duration_seconds"
 ROUTER_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 RECORDED = {"slo:ttft_p95": "ttft_p95_s", "slo:gap_p95": "gap_p95_s"}
 """Recording rules of this cluster: computed from the clients' side."""
-EPOCH_S = 1_767_610_800
-"""Unix time of the page: Monday 5 January 2026, 11:00 UTC."""
 MAX_WINDOW_S = 1800
 _UNIT_S = {"s": 1, "m": 60, "h": 3600}
 
