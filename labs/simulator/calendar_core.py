@@ -43,13 +43,18 @@ class CalendarCore:
         """Free blocks."""
         return self.scheduler.num_free
 
+    @property
+    def _step_end_ps(self) -> int:
+        """When the last step ended, while anything runs: a pause may have followed it."""
+        return self.timeline.now_ps - self.timeline.lost_ps
+
     def add(self, request: Request) -> None:
         """Let a request wait."""
         self.scheduler.waiting.append(request)
 
     def remove(self, request: Request) -> None:
         """Take out a request that runs or waits."""
-        self.scheduler.remove(request, self.timeline.now_ps)
+        self.scheduler.remove(request, self._step_end_ps)
 
     def leak(self, n_blocks: int) -> int:
         """Lose up to ``n_blocks`` free blocks; return how many."""
@@ -57,11 +62,31 @@ class CalendarCore:
         self.scheduler.num_free -= taken
         return taken
 
+    def relimit(self, request: Request) -> None:
+        """Take note that ``output_limit`` of a running request has changed."""
+        if request.ticket:
+            self.scheduler.decoding.end(request, self._step_end_ps)
+            self.scheduler.decoding.begin(request)
+
+    def steps_to_end(self) -> int | None:
+        """Return after how many steps, at the earliest, a request may end: 0 if at once, None if there is none."""
+        scheduler = self.scheduler
+        if not scheduler.running:
+            return 0 if scheduler.waiting else None
+        if not scheduler.decoding.count:
+            return min(1, len(scheduler.running) - 1)
+        steps = 1
+        if scheduler.prefilling is None and not scheduler.waiting:
+            steps = scheduler.decoding.steps_to_finish()
+        if len(scheduler.running) == 1:  # Alone and without a block, it never goes on.
+            steps = scheduler.decoding.steps_with_blocks(steps, scheduler.num_free)
+        return steps
+
     def sync(self) -> None:
         """Write the counts of decoding requests back to them."""
         for request in self.scheduler.running:
             if request.ticket:
-                self.scheduler.decoding.write_back(request, self.timeline.now_ps)
+                self.scheduler.decoding.write_back(request, self._step_end_ps)
 
     def advance(self, until_ps: int) -> None:
         """Run steps until the clock reaches ``until_ps``; a step begun before it ends after it."""
@@ -71,8 +96,11 @@ class CalendarCore:
             if pending and pending[0].arrival_ps <= timeline.now_ps:
                 self._let_in(timeline.now_ps)
             if scheduler.running or scheduler.waiting:
+                if timeline.pauses is not None and timeline.pause(scheduler.waiting):
+                    continue
                 self._step(until_ps)
             else:
+                timeline.lost_ps = 0
                 timeline.now_ps = min(until_ps, pending[0].arrival_ps) if pending else until_ps
                 timeline.sample(timeline.now_ps, ())
 
@@ -89,7 +117,7 @@ class CalendarCore:
     def _step(self, until_ps: int) -> None:
         """Run one step, or the stretch of pure decode that begins with it."""
         scheduler, timeline = self.scheduler, self.timeline
-        prefills, preempted, admitted = scheduler.schedule(timeline.now_ps)
+        prefills, preempted, admitted = scheduler.schedule(timeline.now_ps, self._step_end_ps)
         timeline.preemptions += len(preempted)
         if not scheduler.running:
             # Nothing runs, and the head does not fit into all that is left: it never will.
@@ -132,7 +160,9 @@ class CalendarCore:
         if timeline.next_sample_ps < end_ps:
             timeline.sample(end_ps - 1, scheduler.waiting)
         timeline.now_ps = end_ps
-        scheduler.decoding.tick(1, took_ps)
+        gap_ps = took_ps + timeline.lost_ps
+        timeline.lost_ps = 0
+        scheduler.decoding.tick(1, gap_ps)
         timeline.book(
             cost,
             steps=1,
@@ -144,7 +174,7 @@ class CalendarCore:
             collectives_ps=cost.collectives_ps(tokens),
         )
         if decoding:
-            timeline.book_gaps(took_ps, decoding)
+            timeline.book_gaps(gap_ps, decoding)
         finished = scheduler.decoding.take_finished()
         self._finish(finished, end_ps)
         outputs, prompts, done = decoding, 0, []
@@ -187,6 +217,12 @@ class CalendarCore:
             steps = scheduler.decoding.steps_to_finish()
             steps = scheduler.decoding.steps_with_blocks(steps, scheduler.num_free)
         last_start_ps = until_ps - now_ps - 1
+        lost_ps, timeline.lost_ps = timeline.lost_ps, 0
+        if lost_ps:
+            steps = 1
+        elif timeline.pauses is not None:
+            steps = min(steps, timeline.pauses.next_step - timeline.steps)
+            last_start_ps = min(last_start_ps, timeline.pauses.next_ps - now_ps - 1)
         if timeline.pending and not scheduler.waiting and running < self.config.max_num_seqs:
             last_start_ps = min(last_start_ps, timeline.pending[0].arrival_ps - now_ps - 1)
         if timeline.next_sample_ps - now_ps < first_ps:
@@ -204,7 +240,7 @@ class CalendarCore:
             last_ps = first_ps + growth_ps * (steps - 1)
         scheduler.num_free -= scheduler.decoding.blocks_for(steps)
         end_ps = timeline.now_ps = now_ps + took_ps
-        scheduler.decoding.tick(steps, last_ps)
+        scheduler.decoding.tick(steps, last_ps + lost_ps)
         kv_tokens = steps * scheduler.kv_tokens + running * (steps * (steps + 1) // 2)
         scheduler.kv_tokens += running * steps
         timeline.book(
@@ -217,7 +253,7 @@ class CalendarCore:
             kv_tokens=kv_tokens,
             collectives_ps=cost.collectives_ps(running) * steps,
         )
-        timeline.book_growing_gaps(first_ps, growth_ps, steps, running)
+        timeline.book_growing_gaps(first_ps + lost_ps, growth_ps, steps, running)
         timeline.book_outputs(running, 0, steps)
         pending = timeline.pending
         if pending and pending[0].arrival_ps <= end_ps - last_ps:
@@ -243,6 +279,9 @@ class CalendarCore:
             timeline.sample(timeline.now_ps, scheduler.waiting)
 
     def _finish(self, finished: list[Request], end_ps: int) -> None:
+        timeline = self.timeline
         for request in finished:
+            free = self.scheduler.num_free
             self.scheduler.remove(request, end_ps)
-            self.timeline.finish(request, end_ps)
+            if timeline.end(request, end_ps) and timeline.loses_cancelled:
+                timeline.leaked_blocks += self.leak(self.scheduler.num_free - free)

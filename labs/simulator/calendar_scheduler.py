@@ -36,26 +36,28 @@ class CalendarScheduler:
         """Sum of num_computed_tokens over the running."""
         self._watermark = config.watermark_blocks
 
-    def remove(self, request: Request, now_ps: int) -> None:
+    def remove(self, request: Request, step_end_ps: int) -> None:
         """Take out a request that runs or waits, and free its blocks."""
         if request.status is Status.RUNNING:
             self.running.remove(request)
-            self.release(request, now_ps)
+            self.release(request, step_end_ps)
         else:
             self.waiting.remove(request)
 
-    def release(self, request: Request, now_ps: int) -> None:
+    def release(self, request: Request, step_end_ps: int) -> None:
         """Free what a request that ran held; it is already out of ``running``."""
         if request is self.prefilling:
             self.prefilling = None
         elif request.ticket:
-            self.decoding.end(request, now_ps)
+            self.decoding.end(request, step_end_ps)
         self.num_free += request.num_blocks
         self.kv_tokens -= request.num_computed_tokens
         request.num_blocks = 0
 
-    def schedule(self, now_ps: int) -> tuple[list[tuple[Request, int]], tuple[Request, ...], int]:
-        """Decide the step that begins at ``now_ps``, and take its blocks.
+    def schedule(
+        self, now_ps: int, step_end_ps: int
+    ) -> tuple[list[tuple[Request, int]], tuple[Request, ...], int]:
+        """Decide the step that begins at ``now_ps``, after one that ended at ``step_end_ps``, and take its blocks.
 
         Return the requests that prefill with their tokens, those that were preempted, and how
         many at the end of the prefilling are newly admitted. All others that run decode a token.
@@ -70,7 +72,7 @@ class CalendarScheduler:
             blocks = -(-computed // self.config.block_size) - part.num_blocks
         preempted: tuple[Request, ...] = ()
         if need + blocks > self.num_free:
-            preempted = self._preempt(need, blocks, now_ps)
+            preempted = self._preempt(need, blocks, now_ps, step_end_ps)
             need = self.decoding.blocks_needed()
             part = self.prefilling
         prefills: list[tuple[Request, int]] = []
@@ -84,14 +86,16 @@ class CalendarScheduler:
             admitted = self._admit(prefills, chunk, now_ps)
         return prefills, preempted, admitted
 
-    def _preempt(self, need: int, blocks: int, now_ps: int) -> tuple[Request, ...]:
+    def _preempt(
+        self, need: int, blocks: int, now_ps: int, step_end_ps: int
+    ) -> tuple[Request, ...]:
         """Preempt from the end of running until the rest has its blocks."""
         preempted: list[Request] = []
         while need + blocks > self.num_free:
             victim = self.running.pop()
             if victim is self.prefilling:
                 blocks = 0
-            self.release(victim, now_ps)
+            self.release(victim, step_end_ps)
             need = self.decoding.blocks_needed()
             victim.computed_high = max(victim.computed_high, victim.num_computed_tokens)
             victim.num_computed_tokens = 0

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from labs.simulator.calendar_core import CalendarCore
 from labs.simulator.calendar_scheduler import is_eligible
 from labs.simulator.cost_model import CostModel
+from labs.simulator.pauses import NEVER, Pause, PauseClock
 from labs.simulator.request import Request, Status, to_ps, to_s
 from labs.simulator.scheduler import EngineConfig
 from labs.simulator.stepping import SteppingCore
@@ -72,24 +73,59 @@ class Engine:
             request.output_token_ids = []
         self._limit(request)
         self.requests.append(request)
-        self._timeline.pending.append(request)
+        self._timeline.arrive(request)
 
     def _limit(self, request: Request) -> None:
         room = self.config.max_model_len - request.prompt_tokens
         request.output_limit = max(1, min(request.max_tokens, room))
+        cancel = request.cancel_tokens
+        if cancel is not None and request.num_output_tokens < cancel < request.output_limit:
+            request.output_limit = (
+                request.output_limit if self._timeline.keeps_cancelled else cancel
+            )
 
     def advance(self, until_s: float) -> None:
         """Run until the clock is at ``until_s`` or past it; a step begun before it ends after it.
 
         An idle or stopped engine stands at ``until_s`` exactly. A time in the past does nothing.
         """
+        self.advance_ps(to_ps(until_s))
+        self._core.sync()
+
+    def advance_ps(self, until_ps: int) -> None:
+        """Do as ``advance``, in picoseconds, and leave the counts of decoding requests behind: ``sync`` them."""
         timeline = self._timeline
-        until_ps = to_ps(until_s)
         if timeline.now_ps < min(until_ps, self._down_until_ps):
             timeline.now_ps = min(until_ps, self._down_until_ps)
             timeline.sample(timeline.now_ps, self._core.waiting)
         self._core.advance(until_ps)
+
+    def sync(self) -> None:
+        """Bring the counts of decoding requests up to date."""
         self._core.sync()
+
+    def watch_ends(self) -> None:
+        """Keep from now on a list of the requests that end, for ``take_ended``."""
+        if self._timeline.ended is None:
+            self._timeline.ended = []
+
+    def take_ended(self) -> list[Request]:
+        """Return the requests that have ended since the last call, in the order of ending."""
+        ended = self._timeline.ended or []
+        if ended:
+            self._timeline.ended = []
+        return ended
+
+    def earliest_end_ps(self) -> int:
+        """Return a time before which no request that is here can end: past the clock, and past any idle time."""
+        timeline = self._timeline
+        steps = self._core.steps_to_end()
+        if timeline.pending:
+            steps = min(steps or 0, 1)
+        if steps is None:
+            return NEVER
+        start_ps = max(timeline.now_ps, self._down_until_ps)
+        return start_ps + max(1, steps * self._core.cost.base_ps)
 
     def restart(self, config: EngineConfig, cost: CostModel, *, down_s: float) -> None:
         """Stop, and come back ``down_s`` seconds later with another config and cost.
@@ -112,6 +148,7 @@ class Engine:
             (*self._core.running, *self._core.waiting), key=lambda request: request.index
         )
         self._down_until_ps = timeline.now_ps + to_ps(down_s)
+        timeline.lost_ps = 0
         timeline.begin_process(self._down_until_ps)
         self._open(config, cost)
         for request in timeline.pending:
@@ -133,7 +170,7 @@ class Engine:
 
         Raises ValueError for a request that was not submitted here.
         """
-        if request.finish_ps is not None:
+        if request.finish_ps is not None or self._timeline.keeps_cancelled:
             return
         if (
             not (0 <= request.index < len(self.requests))
@@ -141,12 +178,56 @@ class Engine:
         ):
             raise ValueError(f"{request.request_id}: not a request of this engine")
         pending = self._timeline.pending
-        if pending and request.index >= pending[0].index:
+        free = self._core.num_free
+        if request.status is Status.STRANDED:
+            pass
+        elif pending and request.index >= pending[0].index:
             pending.remove(request)
         else:
             self._core.remove(request)
         self._timeline.give_up(request, "abort", self._timeline.now_ps)
+        if self._timeline.loses_cancelled:
+            self._timeline.leaked_blocks += self._core.leak(self._core.num_free - free)
         self._show()
+
+    def set_aborts(self, *, run_on: bool = False, lose_blocks: bool = False) -> None:
+        """Set how aborts fail from now on: requests ``run_on`` to their length, or their blocks never come back.
+
+        Both False is an engine in order: an abort frees what the request held when the step under way ends.
+        What ran on before runs on.
+        """
+        self._core.sync()
+        timeline = self._timeline
+        timeline.keeps_cancelled, timeline.loses_cancelled = run_on, lose_blocks
+        for request in (*self._core.running, *self._core.waiting, *timeline.pending):
+            self._limit(request)
+            self._core.relimit(request)
+
+    def kill(self) -> None:
+        """End the engine's process at once, until a restart: whoever streams from it hears nothing, not even an end.
+
+        Source: vLLM 0.32.0 under SIGTERM with ``--shutdown-timeout 0``: three clients in flight got neither
+        an error nor an end of stream within their own time limits (one observation).
+        """
+        self._core.sync()
+        timeline = self._timeline
+        for request in (*self._core.running, *self._core.waiting, *timeline.pending):
+            request.status = Status.STRANDED
+            request.num_blocks = request.ticket = 0
+        timeline.pending.clear()
+        timeline.lost_ps = 0
+        self._down_until_ps = NEVER
+        self._open(self.config, self.cost)
+
+    def set_pauses(self, pauses: tuple[Pause, ...]) -> None:
+        """Pause so from now on, and no longer as before."""
+        timeline = self._timeline
+        timeline.pauses = PauseClock(pauses, timeline.now_ps, timeline.steps) if pauses else None
+
+    @property
+    def paused_s(self) -> float:
+        """Time lost to pauses between steps so far, seconds; no part of ``busy_s``."""
+        return to_s(self._timeline.paused_ps)
 
     def leak(self, n_blocks: int) -> int:
         """Lose up to ``n_blocks`` free blocks until the next restart; return how many were free to lose."""
@@ -193,6 +274,11 @@ class Engine:
     def ready_s(self) -> float:
         """When it can take its first step since its start or latest restart, seconds."""
         return to_s(self._down_until_ps)
+
+    @property
+    def is_dead(self) -> bool:
+        """True if it was killed and has not been restarted."""
+        return self._down_until_ps == NEVER
 
     @property
     def is_down(self) -> bool:

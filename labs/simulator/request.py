@@ -30,6 +30,8 @@ class Status(StrEnum):
     ABORTED = "aborted"
     SHED = "shed"
     """Refused by the router with a 429; no engine ever saw it."""
+    STRANDED = "stranded"
+    """Its engine was killed; the client's connection hangs until the client gives up."""
 
 
 @dataclass(slots=True, eq=False)
@@ -61,6 +63,25 @@ class Request:
     request_class: str = ""
     cut: bool = False
     """True if the router lowered its max_tokens."""
+    prefix: tuple[tuple[str, int], ...] = ()
+    """(name, tokens) of the shared texts that the prompt begins with, shortest first: each goes on from where the
+    one before it ends."""
+    whole_prefill: bool = False
+    """Prefilled in one step whatever the budget; see ``EngineConfig.allow_whole_prefill``."""
+    defect: str = ""
+    """What is wrong with the request's body, in the words of ``labs.simulator.gateway``; empty: nothing."""
+    user: int = -1
+    """Which closed-loop user sent it; -1 for none."""
+    attempt: int = 0
+    """How many times its client had sent the same before."""
+    cancel_tokens: int | None = None
+    """Outputs after which its user closes the stream; None: never."""
+    client_left_ps: int | None = None
+    """When its client gave up waiting; None: it did not."""
+    http_status: int = 200
+    """What the client was answered; 200 also while it waits."""
+    refusal: str = ""
+    """Why it was refused, in one word; empty: it was not."""
 
     status: Status = Status.WAITING
     finish_reason: str | None = None
@@ -91,6 +112,8 @@ class Request:
     longest_gap_ps: int = 0
     output_limit: int = 0
     """max_tokens, or fewer if max_model_len ends it sooner; set by the engine."""
+    cached_tokens: int = 0
+    """Tokens that its first admission found in the prefix cache."""
     computed_offset: int = 0
     """While decoding in the calendar: num_computed_tokens minus the engine's step count."""
     output_offset: int = 0
@@ -134,12 +157,24 @@ class Request:
             self.num_computed_tokens, self.num_output_tokens, self.num_blocks, self.num_preemptions,
             self.reported_preemptions, self.recomputed_tokens, self.computed_high, self.queued_ps,
             self.first_scheduled_ps, self.first_token_ps, self.last_token_ps, self.finish_ps, self.longest_gap_ps,
+            self.prefix, self.whole_prefill, self.defect, self.user, self.attempt, self.cancel_tokens,
+            self.client_left_ps, self.http_status, self.refusal, self.cached_tokens,
         )  # fmt: skip
 
     @property
     def sent_s(self) -> float:
         """When the client sent it, seconds; the engine's arrival if there is no router."""
         return self.arrival_s if self.client_arrival_s is None else self.client_arrival_s
+
+    @property
+    def is_cancelled(self) -> bool:
+        """True if its user has closed the stream midway."""
+        return self.cancel_tokens is not None and self.num_output_tokens >= self.cancel_tokens
+
+    @property
+    def timed_out(self) -> bool:
+        """True if its client gave up waiting: neither a failure of the server nor the user's wish."""
+        return self.client_left_ps is not None
 
     @property
     def first_scheduled_s(self) -> float | None:

@@ -80,7 +80,7 @@ class Scheduler:
                 request.output_token_ids.append(fake_token(request))
             emitted.append(request)
             if (
-                request.num_output_tokens >= request.max_tokens
+                request.num_output_tokens >= (request.output_limit or request.max_tokens)
                 or request.num_tokens >= max_model_len
             ):
                 finished.append(request)

@@ -1,6 +1,7 @@
 """The engine's core for any config: one step at a time, every running request looked at in each."""
 
 from labs.simulator.cost_model import CostModel
+from labs.simulator.kv_cache import blocks_for
 from labs.simulator.request import Request
 from labs.simulator.scheduler import EngineConfig, Scheduler, StepPlan
 from labs.simulator.timeline import Timeline
@@ -42,6 +43,15 @@ class SteppingCore:
         """Lose up to ``n_blocks`` free blocks; return how many."""
         return self.scheduler.pool.leak(n_blocks)
 
+    def relimit(self, request: Request) -> None:
+        """Take note that ``output_limit`` of a running request has changed: every step looks."""
+
+    def steps_to_end(self) -> int | None:
+        """Return after how many steps, at the earliest, a request may end: 0 if at once, None if there is none."""
+        if self.scheduler.running:
+            return min(1, len(self.scheduler.running) - 1)
+        return 0 if self.scheduler.waiting else None
+
     def sync(self) -> None:
         """Bring the counts of running requests up to date: they are."""
 
@@ -57,8 +67,11 @@ class SteppingCore:
                 else:
                     scheduler.add(request)
             if scheduler.running or scheduler.waiting:
+                if timeline.pause(scheduler.waiting):
+                    continue
                 self._step()
             else:
+                timeline.lost_ps = 0
                 timeline.now_ps = min(until_ps, pending[0].arrival_ps) if pending else until_ps
                 timeline.sample(timeline.now_ps, ())
 
@@ -115,8 +128,11 @@ class SteppingCore:
         )
         prompts = sum(timeline.book_output(request, end_ps) for request in emitted)
         timeline.book_outputs(len(emitted), prompts)
+        timeline.lost_ps = 0
         for request in finished:
-            timeline.finish(request, end_ps)
+            if timeline.end(request, end_ps) and timeline.loses_cancelled:
+                held = blocks_for(request.num_tokens - 1, self.config.block_size)
+                timeline.leaked_blocks += self.leak(held)
         timeline.gauge(len(scheduler.running), len(scheduler.waiting), self.num_free)
         timeline.sample(end_ps, scheduler.waiting)
         if timeline.on_step is not None:

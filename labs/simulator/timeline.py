@@ -3,10 +3,11 @@
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from labs.simulator.cost_model import CostModel
-from labs.simulator.request import PS_PER_S, Request, Status, to_s
+from labs.simulator.request import PS_PER_S, Request, Status, to_ps, to_s
 from labs.simulator.telemetry import (
     ITERATION_TOKENS_BUCKETS,
     ITL_BUCKETS_S,
@@ -15,6 +16,9 @@ from labs.simulator.telemetry import (
     Sample,
     StepRecord,
 )
+
+if TYPE_CHECKING:
+    from labs.simulator.pauses import PauseClock
 
 _ITL_BOUNDS_PS = tuple(round(bound * PS_PER_S) for bound in ITL_BUCKETS_S)
 _TTFT_BOUNDS_PS = tuple(round(bound * PS_PER_S) for bound in TTFT_BUCKETS_S)
@@ -35,6 +39,15 @@ class Timeline:
         self.sample_every_ps = sample_every_ps
         self.next_sample_ps = -(-start_ps // sample_every_ps) * sample_every_ps
         self.pending: deque[Request] = deque()
+        self.ended: list[Request] | None = None
+        """What has ended since somebody last took the list; None while nobody does."""
+        self.pauses: PauseClock | None = None
+        self.lost_ps = 0
+        """The pause that has just been, until a step ends: the gaps of that step are longer by it."""
+        self.paused_ps = 0
+        self.busy_until_ps = start_ps
+        self.keeps_cancelled = self.loses_cancelled = False
+        """How aborts fail: requests run on; or their blocks never come back."""
         self.samples: list[Sample] = []
         self.on_step: Callable[[StepRecord], None] | None = None
         # Gauges: as the last step left them.
@@ -61,9 +74,10 @@ class Timeline:
 
     def state(self) -> tuple[object, ...]:
         """Return the clock, the counters and the samples in plain values."""
-        skipped = ("pending", "on_step")
-        return tuple(
-            (name, value) for name, value in sorted(self.__dict__.items()) if name not in skipped
+        skipped = ("pending", "on_step", "ended", "pauses")
+        return (
+            None if self.pauses is None else self.pauses.state(),
+            *((name, each) for name, each in sorted(self.__dict__.items()) if name not in skipped),
         )
 
     def book(
@@ -81,6 +95,7 @@ class Timeline:
         """Count ``steps`` steps; the token counts are sums over them."""
         self.steps += steps
         self.busy_ps += busy_ps
+        self.busy_until_ps = self.now_ps
         self.collectives_ps += collectives_ps
         self.weight_ps += steps * cost.weight_read_ps
         self.kv_ps += kv_tokens * cost.per_kv_token_ps
@@ -144,6 +159,29 @@ class Timeline:
         request.finish_reason = "length"
         request.finish_ps = end_ps
         self.finished += 1
+        if self.ended is not None:
+            self.ended.append(request)
+
+    def end(self, request: Request, end_ps: int) -> bool:
+        """Book that ``request`` got its last output; return True if its user closed the stream there."""
+        if request.cancel_tokens != request.num_output_tokens or self.keeps_cancelled:
+            self.finish(request, end_ps)
+            return False
+        self.give_up(request, "abort", end_ps)
+        return True
+
+    def pause(self, waiting: Iterable[Request]) -> bool:
+        """Lose the time of a pause that is due now, if one is; say whether. Between two pauses there is a step."""
+        if self.pauses is None or self.lost_ps:
+            return False
+        self.lost_ps = self.pauses.lost_ps(self.now_ps, self.busy_until_ps, self.steps)
+        if not self.lost_ps:
+            return False
+        self.paused_ps += self.lost_ps
+        self.now_ps += self.lost_ps
+        self.busy_until_ps = self.now_ps
+        self.sample(self.now_ps, waiting)
+        return True
 
     def give_up(self, request: Request, reason: str, at_ps: int) -> None:
         """Book that ``request`` ends without all its outputs; ``reason`` is abort or error."""
@@ -151,10 +189,25 @@ class Timeline:
         request.finish_reason = reason
         request.finish_ps = at_ps
         self.aborted += 1
+        if self.ended is not None:
+            self.ended.append(request)
 
     def begin_process(self, up_ps: int) -> None:
         """Note that the server's process stops now and another answers from ``up_ps`` on, its counters at 0."""
         self.processes.append(Process(to_s(self.now_ps), to_s(up_ps), self._sample(self.now_ps, 0)))
+
+    def arrive(self, request: Request) -> None:
+        """Take in a request to come.
+
+        A step under way may have taken a sample of a time after the arrival: it is told of it now.
+        """
+        self.pending.append(request)
+        for i in range(len(self.samples) - 1, -1, -1):
+            waited_s = to_s(to_ps(self.samples[i].t_s) - request.arrival_ps)
+            if waited_s <= 0:
+                break
+            if self.samples[i].oldest_waiting_s < waited_s:
+                self.samples[i] = replace(self.samples[i], oldest_waiting_s=waited_s)
 
     def gauge(self, running: int, waiting: int, free_blocks: int) -> None:
         """Set the gauges, as at the end of a step."""
