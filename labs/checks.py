@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+import difflib
+from typing import TYPE_CHECKING, Any
 
 from django.core.checks import CheckMessage, Error, register
 
-from labs import plays, pool
+from labs import console, plays, pool
 from labs.catalogue import labs
-from labs.specs import SpecError
+from labs.instruments.registry import SIGNALS
+from labs.specs import LabSpec, SpecError
 
-HINT = "Run: manage.py prove_lab <lab>, and commit what it writes."
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HINT = "Run: manage.py prove <lab>, and commit what it writes."
 
 
 @register()
 def content_check(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Check every lab's spec (labs.E001), plays (labs.E002), pool and table (labs.E003)."""
+    """Check every lab's spec (labs.E001), plays (labs.E002), pool and table (labs.E003), and its words (labs.E004)."""
     del app_configs, kwargs
     try:
         catalogue = labs()
     except SpecError as exc:
         return [Error(line, id="labs.E001") for line in str(exc).splitlines()]
     found: list[CheckMessage] = []
-    for slug in catalogue:
+    for slug, spec in catalogue.items():
+        found += [Error(f"{slug}/lab.toml: {fault}", id="labs.E004") for fault in not_known(spec)]
         try:
             for name in plays.names(slug):
                 plays.load_play(slug, name)
@@ -34,3 +40,17 @@ def content_check(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         except pool.NotProved as exc:
             found.append(Error(str(exc), hint=HINT, id="labs.E003"))
     return found
+
+
+def not_known(spec: LabSpec) -> Iterator[str]:
+    """Return the signals that nothing computes, and the commands that the console does not read."""
+    for name in sorted(set(spec.signals) - set(SIGNALS)):
+        near = difflib.get_close_matches(name, SIGNALS, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        yield f"signals.{name}: nothing computes it{hint}"
+    commands = {f"instruments.{key}": each.command for key, each in spec.instruments.items()}
+    commands |= {f"changes.{key}": each.command for key, each in spec.changes.items()}
+    for where, line in commands.items():
+        parsed = console.parse(line)
+        if isinstance(parsed, console.Refusal):
+            yield f"{where}.command: {parsed.message}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from labs import worlds
 from labs.log import diagnostic_readings, operations_of, spent_s
-from labs.marking import evidence, mechanism, mitigation, scope, shown, total
+from labs.marking import evidence, healthy, mechanism, mitigation, scope, shown, total
 from labs.marking.economy import economy, economy_part
 from labs.marking.localisation import CausalGraph, localisation_part
 from labs.marking.parts import CouldNotBeGraded, Part, uncommitted
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from labs.incident import Incident, Progress
     from labs.log import Entry, Route
-    from labs.marking.economy import ReadingTaken
+    from labs.marking.economy import Economy, ReadingTaken
     from labs.marking.table import Table
     from labs.specs import LabSpec
     from labs.twins import Atom, Twin
@@ -68,8 +68,14 @@ def judge(
     )
     runs = _runs(case, progress)
     differs = live_digest is not None and live_digest != runs.now.digest
-    parts: list[Part | CouldNotBeGraded] = [*_said(case, runs), *_asked(case, runs)]
-    parts.append(CouldNotBeGraded("mitigation", DIFFERS) if differs else _mended(runs))
+    asked = _economy(case, runs)
+    looked = healthy.looked_share(asked.told_rivals)
+    parts: list[Part | CouldNotBeGraded] = [*_said(case, runs, looked), _proved(case)]
+    parts.append(economy_part(asked))
+    if differs:
+        parts.append(CouldNotBeGraded("mitigation", DIFFERS))
+    else:
+        parts.append(_mended(runs) if case.is_fault else _left_alone(case, runs, looked))
     found = total.mark(parts)
     graded = not isinstance(found, total.Provisional)
     return Judgement(
@@ -96,6 +102,11 @@ class Case:
     """The last one committed; empty if none was."""
     table: Table
     reference: Route
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether something is wrong, or the right answer is that nothing is."""
+        return self.spec.hypotheses[self.truth].answer.scope == "fault"
 
     @property
     def credit(self) -> float:
@@ -165,35 +176,44 @@ def graph_of(spec: LabSpec) -> CausalGraph:
     )
 
 
-def _said(case: Case, runs: Runs) -> list[Part]:
+def _said(case: Case, runs: Runs, looked: float) -> list[Part]:
     spec, said = case.spec, case.diagnosis
     answer = spec.hypotheses[case.truth].answer
     if not said:
         return [uncommitted(name) for name in ("scope", "localisation", "mechanism")]
-    hurt = mitigation.hurt_objectives(runs.nothing.fared)
+    hurt = mitigation.hurt_objectives(runs.nothing.fared) if case.is_fault else frozenset()
     parameter = None
-    if answer.parameter == "offered_load" and runs.nothing.page_load:
+    if answer.parameter is not None and runs.nothing.parameter:
+        signal = spec.signals[answer.parameter]
         parameter = mechanism.Parameter(
-            "tokens wanted over tokens held", "", runs.nothing.page_load, answer.parameter_tolerance
+            signal.title, signal.unit, runs.nothing.parameter, answer.parameter_tolerance
         )
-    return [
+    found = [
         scope.scope_part(
             says_fault=said.get("scope") == "fault",
-            is_fault=True,
+            is_fault=case.is_fault,
             named=said.get("slos", []),
             hurt=hurt,
         ),
-        localisation_part(graph_of(spec), said.get("components", []), answer.components),
+        localisation_part(
+            graph_of(spec),
+            said.get("components", []),
+            answer.components or ((),),
+            looked=1.0 if case.is_fault else looked,
+        ),
         mechanism.mechanism_part(case.credit, parameter=parameter, answer=said.get("parameter")),
     ]
+    if case.is_fault:
+        return found
+    return [healthy.looked_for(found[0], looked), *found[1:]]
 
 
 # ------------------------------------------------------------------------------------ what was asked
 
 
-def _asked(case: Case, runs: Runs) -> list[Part]:
-    spec, table = case.spec, case.table
-    answer = spec.hypotheses[case.truth].answer
+def _proved(case: Case) -> Part:
+    if not case.diagnosis:
+        return uncommitted("evidence")
     chain = [
         evidence.Link(
             name=f"link {position}",
@@ -202,7 +222,7 @@ def _asked(case: Case, runs: Runs) -> list[Part]:
             cause=link.cause,
             rival=link.rules_out,
         )
-        for position, link in enumerate(answer.chain, start=1)
+        for position, link in enumerate(case.spec.hypotheses[case.truth].answer.chain, start=1)
     ]
     citations = [
         evidence.Citation(
@@ -213,36 +233,43 @@ def _asked(case: Case, runs: Runs) -> list[Part]:
         )
         for each in case.diagnosis.get("citations", [])
     ]
+    return evidence.evidence_part(
+        case.table,
+        case.readings,
+        citations,
+        chain,
+        truth=case.truth,
+        mechanism_credit=case.credit,
+    )
+
+
+def _economy(case: Case, runs: Runs) -> Economy:
     whole = mitigation.Rerun(
         runs.now.passes,
         mitigation.mean_restored(runs.now.fared, runs.nothing.fared, runs.reference.fared),
     )
-    found = economy(
-        table,
+    # In a healthy control a change is marked as one, not as a false fix too.
+    return economy(
+        case.table,
         case.readings,
         truth=case.truth,
-        reference=case.reference.known(table),
-        best_value=best_value(spec, table),
-        budget_s=spec.diagnosis_budget_s,
+        reference=case.reference.known(case.table),
+        best_value=best_value(case.spec, case.table),
+        budget_s=case.spec.diagnosis_budget_s,
         spent_s=spent_s(case.log),
-        false_fixes=mitigation.false_fixes(whole, runs.atoms),
+        false_fixes=mitigation.false_fixes(whole, runs.atoms) if case.is_fault else 0,
     )
-    if not case.diagnosis:
-        return [uncommitted("evidence"), economy_part(found)]
-    return [
-        evidence.evidence_part(
-            table,
-            case.readings,
-            citations,
-            chain,
-            truth=case.truth,
-            mechanism_credit=case.credit,
-        ),
-        economy_part(found),
-    ]
 
 
 # ---------------------------------------------------------------------------------- what was changed
+
+
+def _left_alone(case: Case, runs: Runs, looked: float) -> Part:
+    if not case.diagnosis:
+        return uncommitted("mitigation")
+    excess = mitigation.excess(runs.now.lost_share, runs.nothing.lost_share)
+    made = healthy.changes_made(len(runs.atoms), len(runs.in_force))
+    return healthy.healthy_mitigation_part(looked, made, {"requests lost": excess})
 
 
 def _mended(runs: Runs) -> Part | CouldNotBeGraded:
@@ -274,15 +301,15 @@ def _debrief(case: Case, runs: Runs) -> dict[str, Any]:
             "reference": runs.reference.users_hurt,
             "untouched": runs.nothing.users_hurt,
         },
-        "ttft": {
-            "you": runs.now.ttft,
-            "reference": runs.reference.ttft,
-            "untouched": runs.nothing.ttft,
+        "alarm": {
+            "you": runs.now.alarm,
+            "reference": runs.reference.alarm,
+            "untouched": runs.nothing.alarm,
         },
         "value": worth_of_first_readings(spec, table, readings),
         "posterior": shown.posterior_after(table, readings),
         "waste_s": shown.waste_s(table, readings) if readings else 0.0,
         "prediction": prediction_revealed(spec, prediction, runs.nothing),
         "reference_steps": [asdict(step) for step in case.reference.steps],
-        "page_load": runs.nothing.page_load,
+        "parameter": runs.nothing.parameter,
     }

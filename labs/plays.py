@@ -47,6 +47,9 @@ class Play:
     title: str
     ceiling: float
     steps: Mapping[str, Sequence[Mapping[str, Any]]]
+    must_not_pass: bool = False
+    tempting: bool = False
+    """A fix that people try: it must earn full mitigation in no world that it is played in."""
 
     def has(self, hypothesis: str) -> bool:
         """Tell whether the play has steps in this world."""
@@ -78,7 +81,15 @@ def load_play(slug: str, name: str) -> Play:
     for key in ("title", "ceiling"):
         if key not in data:
             raise PlayError(f"{where}: {key} is missing")
-    return Play(slug, name, str(data["title"]), float(data["ceiling"]), steps)
+    return Play(
+        slug=slug,
+        name=name,
+        title=str(data["title"]),
+        ceiling=float(data["ceiling"]),
+        steps=steps,
+        must_not_pass=bool(data.get("must_not_pass", False)),
+        tempting=bool(data.get("tempting", False)),
+    )
 
 
 def names(slug: str) -> list[str]:
@@ -166,10 +177,10 @@ def _until(
     where: str,
     progress: Progress | None,
 ) -> None:
-    wanted = step["until"]
+    wanted, may_refuse = step["until"], bool(step.get("may_refuse"))
     for _ in range(MOST_REPEATS):
         for line in step["repeat"]:
-            _run(world, log, str(line), where, may_refuse=False, progress=progress)
+            _run(world, log, str(line), where, may_refuse=may_refuse, progress=progress)
         value = next(
             (
                 e.outcome["signals"][wanted["signal"]]
@@ -178,9 +189,18 @@ def _until(
             ),
             None,
         )
-        if value is not None and value < wanted["below"]:
+        if _reached(value, wanted):
             return
-    raise PlayError(f"{where}: {wanted['signal']} did not fall below {wanted['below']}")
+    if not may_refuse:
+        raise PlayError(f"{where}: {wanted['signal']} did not come to {wanted}")
+
+
+def _reached(value: float | str | None, wanted: Mapping[str, Any]) -> bool:
+    if "equals" in wanted:
+        return bool(value == wanted["equals"])
+    if not isinstance(value, float | int):
+        return False
+    return bool(value < wanted["below"] if "below" in wanted else value > wanted["above"])
 
 
 def _diagnosis(said: Mapping[str, Any], log: Sequence[Entry], where: str) -> dict[str, Any]:
@@ -227,7 +247,7 @@ def title_of(spec: LabSpec, entry: Entry) -> str:
     if outcome["kind"] == "reading":
         return spec.instruments[outcome["instrument"]].title
     if outcome["kind"] == "verification":
-        return "p95 TTFT and longest gap, five minutes"
+        return "What paged, and the promises, five minutes"
     if outcome["kind"] == "wait":
         return f"Waited {incident.clock(entry.cost_s)}"
     return str(outcome["text"]).splitlines()[0] if outcome["text"] else str(outcome["kind"])
@@ -246,16 +266,15 @@ def reference_route(
 def judged(
     spec: LabSpec,
     seed: int,
-    name: str,
+    play: str | Play,
     *,
     table: Table,
     hypothesis: str | None = None,
     progress: Progress | None = None,
 ) -> tuple[Judgement, int]:
-    """Play ``name`` in a world and mark it; return the judgement and the incident seconds that it took."""
-    world, log = perform(
-        spec, seed, load_play(spec.slug, name), hypothesis=hypothesis, progress=progress
-    )
+    """Carry a play out in a world and mark it; return the judgement and the incident seconds that it took."""
+    script = load_play(spec.slug, play) if isinstance(play, str) else play
+    world, log = perform(spec, seed, script, hypothesis=hypothesis, progress=progress)
     reference = reference_route(spec, seed, hypothesis=hypothesis, progress=progress)
     judgement = judge(
         spec,

@@ -1,7 +1,6 @@
-"""The seeds that learners may be served, and the lab's information table: computed once, kept by digest.
+"""The seeds that learners may be served, the lab's information table and its proof: computed once, kept by digest.
 
-Both live beside the lab's spec, written by ``manage.py prove_lab``. A file whose digest is not today's was computed
-by another code or spec; it is not used.
+They live beside the lab's spec, written by ``manage.py prove``. A file that follows from another spec is not used.
 """
 
 from __future__ import annotations
@@ -11,40 +10,65 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from labs.catalogue import folder_of
-from labs.digest import world_digest
+from labs.catalogue import folder_of, labs
+from labs.digest import spec_digest
 from labs.marking.table import load_table
 
 if TYPE_CHECKING:
     from labs.marking.table import Table
 
+POOL, TABLE, PROOF = "pool.json", "table.json.gz", "proof.json"
+
 
 class NotProved(RuntimeError):  # noqa: N818
-    """The lab's pool or table is missing or belongs to another code."""
+    """The lab's pool or table is missing or belongs to another spec."""
 
 
 @cache
 def admitted(slug: str) -> tuple[int, ...]:
     """Return the pool seeds in order. Raises NotProved, whose message says what to run."""
-    data = _read(slug, "pool.json")
+    data = _read(slug, POOL)
     return tuple(int(entry["seed"]) for entry in data["seeds"])
 
 
 def record(slug: str) -> dict[str, Any]:
-    """Return what ``prove_lab`` noted about the pool. Raises NotProved, whose message says what to run."""
-    return _read(slug, "pool.json")
+    """Return what ``prove`` noted about the pool. Raises NotProved, whose message says what to run."""
+    return _read(slug, POOL)
 
 
 def refused(slug: str) -> dict[str, int]:
     """Return how many seeds each world turned away from the table. Raises NotProved, as above."""
-    counts: dict[str, int] = _read(slug, "table.json.gz")["refused"]
+    counts: dict[str, int] = _read(slug, TABLE)["refused"]
     return counts
 
 
 @cache
 def table(slug: str) -> Table:
     """Return the lab's information table. Raises NotProved, whose message says what to run."""
-    return load_table(_read(slug, "table.json.gz")["table"])
+    return load_table(_read(slug, TABLE)["table"])
+
+
+def proof(slug: str) -> dict[str, Any]:
+    """Return the lab's stored proof. Raises NotProved, whose message says what to run."""
+    return _read(slug, PROOF)
+
+
+def behaviour(slug: str) -> str:
+    """Return the digest of the worlds' behaviour when the table was computed. Raises NotProved, as above."""
+    return str(_read(slug, TABLE)["behaviour"])
+
+
+def write(slug: str, name: str, data: dict[str, Any]) -> None:
+    """Store a computed file beside the lab's spec, with the spec's digest."""
+    whole = {"spec": spec_digest(labs()[slug]), **data}
+    path = folder_of(slug) / name
+    if name.endswith(".gz"):
+        raw = json.dumps(whole, sort_keys=True, separators=(",", ":")).encode()
+        path.write_bytes(gzip.compress(raw, 9, mtime=0))
+    else:
+        path.write_text(json.dumps(whole, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    admitted.cache_clear()
+    table.cache_clear()
 
 
 def _read(slug: str, name: str) -> dict[str, Any]:
@@ -52,10 +76,8 @@ def _read(slug: str, name: str) -> dict[str, Any]:
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        raise NotProved(f"{slug}/{name} is missing; run: manage.py prove_lab {slug}") from None
+        raise NotProved(f"{slug}/{name} is missing; run: manage.py prove {slug}") from None
     data: dict[str, Any] = json.loads(gzip.decompress(raw) if name.endswith(".gz") else raw)
-    if data.get("digest") != world_digest(slug):
-        raise NotProved(
-            f"{slug}/{name} belongs to another simulator or spec; run: manage.py prove_lab {slug}"
-        )
+    if data.get("spec") != spec_digest(labs()[slug]):
+        raise NotProved(f"{slug}/{name} follows from another spec; run: manage.py prove {slug}")
     return data

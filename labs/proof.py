@@ -77,16 +77,23 @@ def admission(spec: LabSpec, refused: Mapping[str, int], kept: int) -> Line:
 
 
 def effect(spec: LabSpec, table: Table) -> Iterator[Line]:
-    """Statement 2: the alarm's own signal is far from healthy, seed by seed."""
-    column = (_alarm_signal(spec), table.grid_s[0])
+    """Statement 2: the alarm's own signal is far from healthy, seed by seed.
+
+    An alarm that rings in a healthy cluster as well has no effect to show, and no such line. A value nearer to 0
+    than an eighth of the target counts as that eighth: a rate of 0 has no logarithm.
+    """
+    if not spec.admission.alarm_was_silent:
+        return
+    column = (spec.alarm.signal, table.grid_s[0])
     healthy = table.values(worlds.HEALTHY, column)
+    sign, least_value = (1 if spec.alarm.above is not None else -1), abs(spec.alarm.target) / 8
     medians: dict[str, float] = {}
     lowest: dict[str, float] = {}
     for name in table.hypotheses:
         ratios = [
-            math.log2(float(fault) / float(calm))
+            sign * math.log2(max(least_value, float(fault)) / max(least_value, float(calm)))
             for fault, calm in zip(table.values(name, column), healthy, strict=True)
-            if fault and calm
+            if isinstance(fault, float | int) and isinstance(calm, float | int)
         ]
         medians[name], lowest[name] = median(ratios), quantiles(ratios, n=10)[0]
     least = min(medians, key=lambda name: medians[name])
@@ -97,7 +104,7 @@ def effect(spec: LabSpec, table: Table) -> Iterator[Line]:
 
 def alarm(spec: LabSpec, table: Table) -> Line:
     """Statement 3: the alarm gives nothing away."""
-    upper = alarm_upper_bound(table, [(_alarm_signal(spec), table.grid_s[0])])
+    upper = alarm_upper_bound(table, [(spec.alarm.signal, table.grid_s[0])])
     share = upper / entropy(table.priors.values())
     return Line(3, "alarm tells, of H", share, ALARM_SHARE, at_most=True)
 
@@ -110,24 +117,49 @@ def discrimination(spec: LabSpec, table: Table, known: Mapping[str, int]) -> Ite
         (one, other): told_best(table, known, one, other).lower
         for one, other in combinations(table.hypotheses, 2)
         if spec.hypotheses[one].answer != spec.hypotheses[other].answer
+        and (spec.hypotheses[one].served or spec.hypotheses[other].served)
     }
     one, other = min(pairs, key=lambda pair: pairs[pair])
     yield Line(4, f"worst pair {one}/{other}, bits", pairs[one, other], PAIR_BITS)
 
 
-def full_marks(admitted: Mapping[str, int], tried: Mapping[str, int]) -> Iterator[Line]:
-    """Statement 5: the reference play earns 100.0 in the worlds that stay hurt."""
-    for name in sorted(tried):
-        share = admitted.get(name, 0) / tried[name]
-        note = f"{admitted.get(name, 0)} of {tried[name]}"
-        yield Line(5, f"reference earns 100.0, {name}", share, FULL_MARKS, note=note)
+def full_marks(became: Mapping[str, Mapping[str, int]]) -> Iterator[Line]:
+    """Statement 5: the reference play earns 100.0 in the worlds that stay hurt.
+
+    ``became`` counts, for each served world, the seeds that were unfit, and those at which the reference was
+    refused, late, short of full marks, or full.
+    """
+    for name in sorted(became):
+        counts = became[name]
+        tried = sum(counts.values()) - counts.get("unfit", 0)
+        full = counts.get("full", 0)
+        rest = ", ".join(f"{n} {fate}" for fate, n in sorted(counts.items()) if fate != "full")
+        note = f"{full} of {tried}" + (f"; {rest}" if rest else "")
+        yield Line(5, f"reference earns 100.0, {name}", full / max(1, tried), FULL_MARKS, note=note)
 
 
-def ceilings(totals: Mapping[str, Sequence[float]], allowed: Mapping[str, float]) -> Iterator[Line]:
-    """Statement 6: each counterexample stays at or below its ceiling wherever it was played."""
+def ceilings(
+    totals: Mapping[str, Sequence[float]], allowed: Mapping[str, float], why: Mapping[str, str]
+) -> Iterator[Line]:
+    """Statement 6: each counterexample and each cheat stays at or below its ceiling wherever it was played."""
     for name, earned in totals.items():
         note = f"{min(earned):.1f} to {max(earned):.1f} on {len(earned)} seeds"
+        if name in why:
+            note += f"; {why[name]}"
         yield Line(6, f"{name} earns at most", max(earned), allowed[name], at_most=True, note=note)
+
+
+def never_passes(passed: Mapping[str, int]) -> Iterator[Line]:
+    """Statement 6: plays that must not pass do not, wherever they were played."""
+    for name, count in passed.items():
+        yield Line(6, f"{name} passes, times", float(count), 0.0, at_most=True, exact=True)
+
+
+def tempting(full: Mapping[str, tuple[int, int]]) -> Iterator[Line]:
+    """Statement 6: a tempting fix earns full mitigation on none of its seeds (full, played)."""
+    for name, (count, played) in full.items():
+        says = f"{name} mends it, of {played} seeds"
+        yield Line(6, says, float(count), 0.0, at_most=True, exact=True)
 
 
 def free_answers(spec: LabSpec) -> Iterator[Line]:
@@ -170,9 +202,9 @@ def budget(spec: LabSpec, reference_s: Mapping[str, float]) -> Iterator[Line]:
 
 def lasts(spec: LabSpec, table: Table) -> Line:
     """Statement 9: the untouched world misses its alarm at the table's grid times."""
-    name = _alarm_signal(spec)
+    name = spec.alarm.signal
     rings = [
-        value is not None and float(value) > spec.alarm.ttft_p95_above_s
+        spec.alarm.rings(value)
         for world in table.hypotheses
         for at_s in table.grid_s
         for value in table.values(world, (name, at_s))
@@ -184,7 +216,3 @@ def same_twice(digests: Mapping[str, tuple[str, str]]) -> Line:
     """Statement 9: two runs of a world have one digest."""
     same = sum(one == other for one, other in digests.values())
     return Line(9, "two runs, one digest", same / len(digests), 1.0, exact=True)
-
-
-def _alarm_signal(spec: LabSpec) -> str:
-    return next(each.signals[0] for each in spec.instruments.values() if each.is_alarm)

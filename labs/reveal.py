@@ -52,7 +52,7 @@ def prediction_revealed(
     spec: LabSpec, prediction: dict[str, Any] | None, nothing: Twin
 ) -> dict[str, Any]:
     """Return what was asked, what the untouched world gave, and how far off the guess was. Never a mark."""
-    truth = next((value for at_s, value in nothing.ttft if at_s == spec.prediction.at_s), None)
+    truth = next((value for at_s, value in nothing.alarm if at_s == spec.prediction.at_s), None)
     shown_: dict[str, Any] = {
         "question": spec.prediction.question,
         "unit": spec.prediction.unit,

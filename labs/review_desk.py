@@ -227,7 +227,7 @@ def _diagnosis(spec: LabSpec, entry: Logged, log: Sequence[Logged]) -> Diagnosis
         Value("Mechanism", mechanism.title if mechanism else ""),
     ]
     if isinstance(said.get("parameter"), (int, float)):
-        says.append(Value("Tokens wanted over tokens held", f"{said['parameter']:.3g}"))
+        says.append(Value(spec.parameter_title, f"{said['parameter']:.3g}"))
     if said.get("confidence") is not None:
         says.append(Value("How sure", f"{said['confidence']}%"))
     shown = {

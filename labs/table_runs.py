@@ -12,99 +12,112 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from labs import incident, worlds
-from labs.instruments.signals import signal_values, ttft_p95_at
+from labs.instruments.registry import signal_values
 from labs.marking.table import Signal, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from labs.incident import Incident
-    from labs.marking.table import Value
-    from labs.simulator.telemetry import Sample
-    from labs.specs import LabSpec
+    from labs.instruments.registry import Value
+    from labs.specs import Bound, LabSpec
 
 TABLE_FROM = 1_000_000
 POOL_FROM = 2_000_000
 MOST_TRIED = 5_000
-HEALTHY_TTFT_P95_S = 0.6
-"""While healthy, p95 TTFT stays at or below this at every point of the panel."""
-HEALTHY_KV = (0.45, 0.65)
-"""While healthy, KV usage lies here on average."""
-HEALTHY_PREEMPTIONS = 5
-HURT_KV, HURT_PREEMPTIONS = 0.94, 100
-"""In a served world the five minutes before the page hold more of both, on average and in all."""
+HEALTHY_EVERY_S = 60
+HURT_EVERY_S = 300
 
 type Row = dict[str, Value]
 
 
 def rows_of(spec: LabSpec, hypothesis: str, seed: int) -> list[Row] | None:
     """Return every signal at every grid time of one world, or None if it does not do what it says."""
-    world = incident.begin(spec, seed, hypothesis=hypothesis)
-    if not was_healthy(world):
+    world = started(spec, hypothesis, seed)
+    if world is None:
         return None
     rows: list[Row] = []
-    alarm_s = spec.alarm.ttft_p95_above_s
     for at_s in spec.timeline.grid_s:
         incident.advance(world, at_s)
         row: Row = dict(signal_values(world.view, sorted(spec.signals)))
-        ttft = row["ttft_p95_s"]
-        rings = isinstance(ttft, float) and ttft > alarm_s
-        if rings == (hypothesis == worlds.HEALTHY):
+        if not _alarm_does_as_it_should(spec, hypothesis, row[spec.alarm.signal]):
             return None
         rows.append(row)
     return rows
 
 
-def was_healthy(world: Incident) -> bool:
-    """Tell whether the ten minutes and more before the fault were healthy.
+def _alarm_does_as_it_should(spec: LabSpec, hypothesis: str, value: Value) -> bool:
+    if hypothesis == worlds.HEALTHY and not spec.admission.alarm_was_silent:
+        return True
+    return spec.alarm.rings(value) == (hypothesis != worlds.HEALTHY)
 
-    p95 TTFT stays under the alarm, and next to nothing is preempted.
+
+def started(spec: LabSpec, hypothesis: str, seed: int) -> Incident | None:
+    """Return a world at its page, or None if it was not healthy before the fault.
+
+    While healthy the alarm is silent, unless it is one that always rings, and the admission's own bounds hold.
     """
-    timeline = world.spec.timeline
-    points = incident.ttft_series(world, from_s=timeline.healthy_from_s)
-    before = [value for at_s, value in points if at_s <= timeline.fault_at_s and value is not None]
-    samples = _samples(world, timeline.healthy_from_s, timeline.fault_at_s)
-    preempted = samples[-1].preemptions - samples[0].preemptions if samples else 0
-    return (
-        bool(before)
-        and max(before) <= HEALTHY_TTFT_P95_S
-        and preempted <= HEALTHY_PREEMPTIONS
-        and HEALTHY_KV[0] <= _mean_kv(samples) <= HEALTHY_KV[1]
-    )
+    line, rule = spec.timeline, spec.admission
+    world = incident.waking(spec, seed, hypothesis=hypothesis)
+    names = {bound.signal for bound in (*rule.healthy, *rule.healthy_mean)} | {spec.alarm.signal}
+    seen: list[Mapping[str, Value]] = []
+    for at_s in range(line.healthy_from_s, line.fault_at_s + 1, HEALTHY_EVERY_S):
+        incident.advance(world, at_s)
+        values = signal_values(world.view, names)
+        if rule.alarm_was_silent and spec.alarm.rings(values[spec.alarm.signal]):
+            return None
+        if not _hold(rule.healthy, values):
+            return None
+        seen.append(values)
+    if not _hold(rule.healthy_mean, _means(seen, rule.healthy_mean)):
+        return None
+    incident.advance(world, 0)
+    return world
 
 
-def shows_symptom(world: Incident) -> bool:
-    """Tell whether a world at its page shows what the brief says: a full pool, and preemptions that climb."""
-    samples = _samples(world, -300, 0)
-    preempted = samples[-1].preemptions_reported - samples[0].preemptions_reported
-    return _mean_kv(samples) >= HURT_KV and preempted >= HURT_PREEMPTIONS
+def _hold(bounds: Iterable[Bound], values: Mapping[str, Value]) -> bool:
+    return all(bound.holds(values[bound.signal]) for bound in bounds)
 
 
-def _samples(world: Incident, from_s: int, to_s: int) -> list[Sample]:
-    return [s for s in world.world.cluster.engines[0].samples if from_s <= s.t_s <= to_s]
-
-
-def _mean_kv(samples: Sequence[Sample]) -> float:
-    return fmean(sample.kv_cache_usage_perc for sample in samples)
+def _means(seen: Sequence[Mapping[str, Value]], bounds: Iterable[Bound]) -> dict[str, Value]:
+    found: dict[str, Value] = {}
+    for bound in bounds:
+        values = [row[bound.signal] for row in seen]
+        numbers = [value for value in values if isinstance(value, float | int)]
+        found[bound.signal] = fmean(numbers) if numbers else None
+    return found
 
 
 def stays_hurt(spec: LabSpec, hypothesis: str, seed: int) -> bool:
-    """Tell whether the untouched world misses its alarm for as long as a mark can look at it, every five minutes."""
-    world = incident.begin(spec, seed, hypothesis=hypothesis)
-    if not (was_healthy(world) and shows_symptom(world)):
+    """Tell whether the untouched world is what the brief says for as long as a mark can look at it.
+
+    A fault shows its symptom at the page, and misses its alarm every five minutes; a healthy control only has to
+    ring, as it does in its table.
+    """
+    world = started(spec, hypothesis, seed)
+    if world is None:
         return False
-    plan = spec.mitigation
-    last_s = spec.timeline.budget_s + plan.settle_s + plan.window_s
-    for at_s in range(0, last_s + 1, 300):
+    rule, plan = spec.admission, spec.mitigation
+    is_fault = spec.hypotheses[hypothesis].answer.scope == "fault"
+    if is_fault and not _holds_now(world, rule.page):
+        return False
+    last_s = spec.timeline.budget_s + plan.settle_s + plan.window_s if is_fault else 0
+    for at_s in range(0, last_s + 1, HURT_EVERY_S):
         incident.advance(world, at_s)
-        ttft = ttft_p95_at(world.world.cluster, float(at_s))
-        if ttft is None or ttft <= 2 * spec.alarm.ttft_p95_above_s:
+        if not spec.alarm.rings(incident.alarm_now(world)):
+            return False
+        if is_fault and not _holds_now(world, rule.hurt):
             return False
     return True
 
 
+def _holds_now(world: Incident, bounds: Iterable[Bound]) -> bool:
+    bounds = tuple(bounds)
+    return _hold(bounds, signal_values(world.view, {bound.signal for bound in bounds}))
+
+
 def rare_first(spec: LabSpec) -> tuple[str, ...]:
-    """Return the worlds of a table in the order in which a seed is tried: the rarest turns most away, so it goes first."""
+    """Return the worlds of a table in the order in which a seed is tried: a burst turns most away, so it goes first."""
     faults = sorted(spec.hypotheses, key=lambda key: spec.hypotheses[key].world.burst is None)
     return (*faults, worlds.HEALTHY)
 
@@ -122,13 +135,19 @@ def seed_rows(spec: LabSpec, seed: int) -> dict[str, list[Row]] | str:
 
 def table_of(spec: LabSpec, found: Sequence[Mapping[str, list[Row]]]) -> Table:
     """Return the information table of what qualified seeds read, one entry a seed."""
-    names = (*spec.hypotheses, worlds.HEALTHY)
+    names = tuple(dict.fromkeys((*spec.hypotheses, worlds.HEALTHY)))
     return Table(
         hypotheses=tuple(spec.hypotheses),
         priors=spec.priors,
         grid_s=spec.timeline.grid_s,
         signals=tuple(
-            Signal(name=key, unit=each.unit, transform=each.transform, resolution=each.resolution)
+            Signal(
+                name=key,
+                unit=each.unit,
+                transform=each.transform,
+                resolution=each.resolution,
+                kind=each.kind,
+            )
             for key, each in spec.signals.items()
         ),
         runs={
@@ -148,15 +167,22 @@ class Made:
     refused: Mapping[str, int]
 
 
-def make_table(spec: LabSpec, seeds: int, told: Callable[[str], None]) -> Made:
+def make_table(
+    spec: LabSpec,
+    seeds: int,
+    told: Callable[[str], None],
+    each: Callable[[Iterable[int]], Iterable[dict[str, list[Row]] | str]] | None = None,
+) -> Made:
     """Return the information table over the first ``seeds`` seeds at which every world qualifies.
 
+    ``each`` gives the rows of seeds in their order, where they are computed side by side.
     Raises RuntimeError if too few of the first MOST_TRIED seeds qualify.
     """
     refused: dict[str, int] = {}
     found: dict[int, dict[str, list[Row]]] = {}
-    for seed in range(TABLE_FROM, TABLE_FROM + MOST_TRIED):
-        rows = seed_rows(spec, seed)
+    stream = range(TABLE_FROM, TABLE_FROM + MOST_TRIED)
+    results = (seed_rows(spec, seed) for seed in stream) if each is None else each(stream)
+    for seed, rows in zip(stream, results, strict=False):
         if isinstance(rows, str):
             refused[rows] = refused.get(rows, 0) + 1
             continue

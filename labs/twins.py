@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labs import incident
-from labs.instruments.signals import sent_between, signal_values
+from labs.instruments.experience import felt, is_lost
+from labs.instruments.registry import signal_values
+from labs.instruments.signals import sent_between
 from labs.marking.mitigation import Fared, Objective, held
-from labs.simulator.request import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,12 +47,12 @@ class Twin:
     cause_gone: bool
     lost_share: float
     """Share of requests offered since the first change that were shed, failed or cut short."""
-    ttft: tuple[tuple[int, float | None], ...]
-    """p95 TTFT over time from the healthy window on, for the debrief."""
+    alarm: tuple[tuple[int, float | None], ...]
+    """The alarm's signal over time from the healthy window on, for the debrief."""
     users_hurt: int
     """Requests since the page that missed an objective, until "done"."""
-    page_load: float | None
-    """Tokens wanted over tokens held at the page: x₀ of the parameter."""
+    parameter: float | None
+    """The answer's parameter at the page: x₀; None if the answer asks for none."""
     digest: str
     """Of the world at "done"."""
 
@@ -105,7 +106,7 @@ class Twins:
     ) -> Twin:
         spec, done_s = self._spec, self._done_s
         world = self.page()
-        load = signal_values(world.view, ["offered_load_12m"])["offered_load_12m"]
+        parameter = self._parameter(world)
         play(world, operations, done_s, self._progress)
         digest = world.world.cluster.digest()
         snapshot = pickle.dumps(world, protocol=pickle.HIGHEST_PROTOCOL)
@@ -115,7 +116,7 @@ class Twins:
         to_s = from_s + plan.window_s
         incident.advance(world, to_s, self._progress)
         state_holds = self._state_holds(world)
-        ttft = tuple(incident.ttft_series(world, from_s=spec.timeline.healthy_from_s))
+        alarm = tuple(incident.alarm_series(world, from_s=spec.timeline.healthy_from_s))
         incident.advance(world, to_s + plan.follow_s, self._progress)
         fared = measure(world, from_s, to_s)
         lost = lost_share(
@@ -131,15 +132,18 @@ class Twins:
             and all(each.throughout for each in fared.values())
         ):
             gone = self._heals(pickle.loads(snapshot))  # noqa: S301  (our own bytes)
-        return Twin(fared, gone, lost, ttft, hurt, load, digest)
+        return Twin(fared, gone, lost, alarm, hurt, parameter, digest)
 
     def _state_holds(self, world: Incident) -> bool:
         predicates = self._spec.hypotheses[self._hypothesis].answer.cause_gone
         view = world.view
         values = signal_values(view, [each.signal for each in predicates])
-        return all(
-            (value := values[each.signal]) is None or value < each.below for each in predicates
-        )
+        return all(each.holds(values[each.signal]) for each in predicates)
+
+    def _parameter(self, world: Incident) -> float | None:
+        name = self._spec.hypotheses[self._hypothesis].answer.parameter
+        value = None if name is None else signal_values(world.view, [name])[name]
+        return value if isinstance(value, float | int) else None
 
     def _heals(self, world: Incident) -> bool:
         """Replay the trigger from "done" on and look whether the world gets over it in time."""
@@ -187,32 +191,18 @@ def measure(world: Incident, from_s: float, to_s: float) -> Fared:
     now_s = float(world.clock_s)
     return {
         name: held(
-            Objective(name, slo.limit_s, slo.target),
-            [[_measured(request, slo.measure, now_s) for request in part] for part in parts],
+            Objective(name, slo.limit, slo.target),
+            [[felt(request, slo.measure, now_s) for request in part] for part in parts],
         )
         for name, slo in world.spec.slos.items()
     }
-
-
-def _measured(request: Request, measure_: str, now_s: float) -> float | None:
-    if request.status in {Status.SHED, Status.ABORTED} or request.cut:
-        return None
-    first_s, last_s = request.first_token_s, request.last_token_s
-    if measure_ == "ttft":
-        return (now_s if first_s is None else first_s) - request.sent_s
-    if (
-        last_s is None
-    ):  # Silence since it was sent: nobody who waits for a first token has no pause.
-        return now_s - request.sent_s
-    silent_s = 0.0 if request.finish_s is not None else now_s - last_s
-    return max(request.longest_gap_s, silent_s)
 
 
 def lost_share(offered: Sequence[Request]) -> float:
     """Return the share of requests that were shed, failed or cut short; 0 if none was offered."""
     if not offered:
         return 0.0
-    return sum(r.status in {Status.SHED, Status.ABORTED} or r.cut for r in offered) / len(offered)
+    return sum(is_lost(request) for request in offered) / len(offered)
 
 
 def atoms_of(operation: Operation) -> tuple[Atom, ...]:
@@ -223,13 +213,7 @@ def atoms_of(operation: Operation) -> tuple[Atom, ...]:
     if verb == "restart":
         flags = sorted(_kind(key) for key in operation if key.startswith("--"))
         return tuple(("engine", flag) for flag in flags) or (("engine", "restart"),)
-    target = {
-        "shed": "router",
-        "limit-max-tokens": "gateway",
-        "add-replica": "fleet",
-        "restart-router": "router",
-    }
-    return ((target[verb], verb),)
+    return ((incident.target_of(verb), verb),)
 
 
 def _kind(flag: str) -> str:

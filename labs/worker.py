@@ -167,10 +167,10 @@ def _store(action: Action, world: Incident, outcome: Outcome, number: int) -> No
 
 def panel(world: Incident, earlier: dict[str, Any]) -> dict[str, Any]:
     """Return what the room shows free of charge: gauges now, and the alarm's series, extending the earlier one."""
-    known = [tuple(point) for point in earlier.get("ttft", [])]
+    known = [tuple(point) for point in earlier.get("alarm", [])]
     from_s = known[-1][0] + 1 if known else world.spec.timeline.healthy_from_s
-    new = incident.ttft_series(world, from_s=from_s)
-    return {"gauges": asdict(incident.gauges(world)), "ttft": [*known, *new]}
+    new = incident.alarm_series(world, from_s=from_s)
+    return {"gauges": asdict(incident.gauges(world)), "alarm": [*known, *new]}
 
 
 class _Teller:

@@ -26,6 +26,7 @@ from labs.simulator.workload import (
 if TYPE_CHECKING:
     from labs.simulator.faults import Fault
     from labs.specs import LabSpec, Range
+    from labs.specs import World as FaultyWorld
 
 HEALTHY = "healthy"
 """The world in which nothing is wrong; it need not be among a lab's hypotheses."""
@@ -96,10 +97,8 @@ def build(spec: LabSpec, hypothesis: str, seed: int) -> World:
         ),
     )
     step_s = full_pool_step_s(fleet)
-    load = draws.uniform("offered_load", spec.traffic.offered_load)
-    if fault is not None and fault.base_offered_load is not None:
-        load = draws.uniform("offered_load", fault.base_offered_load)
-    base_rate = arrival_rate(load, chat, pool_tokens=fleet.pool_tokens, step_s=step_s)
+    pool_tokens = fleet.pool_tokens * spec.fleet.replicas
+    base_rate = _base_rate(spec, fault, draws, chat, pool_tokens=pool_tokens, step_s=step_s)
     at_s = spec.timeline.fault_at_s
     rates: tuple[tuple[float, float], ...] = ((spec.timeline.starts_at_s, base_rate),)
     faults: list[tuple[float, Fault]] = []
@@ -109,8 +108,10 @@ def build(spec: LabSpec, hypothesis: str, seed: int) -> World:
             wanted = draws.uniform("faulty_load", fault.offered_load)
             rates = (
                 *rates,
-                (at_s, arrival_rate(wanted, chat, pool_tokens=fleet.pool_tokens, step_s=step_s)),
+                (at_s, arrival_rate(wanted, chat, pool_tokens=pool_tokens, step_s=step_s)),
             )
+        if fault.rate_factor is not None:
+            rates = (*rates, (at_s, base_rate * draws.uniform("rate_factor", fault.rate_factor)))
         if fault.burst is not None:
             factor = draws.uniform("burst_factor", fault.burst.factor)
             lasts_s = draws.uniform("burst_lasts", fault.burst.lasts_s)
@@ -143,10 +144,33 @@ def build(spec: LabSpec, hypothesis: str, seed: int) -> World:
         workload,
         seed=f"{spec.slug}:{seed}",
         router_delay=RouterDelay(spec.fleet.router_median_s, spec.fleet.router_p95_s),
+        replicas=spec.fleet.replicas,
         start_s=spec.timeline.starts_at_s,
         faults=tuple(faults),
     )
     return World(hypothesis, seed, fleet, cluster, step_s, factor, lasts_s)
+
+
+def _base_rate(
+    spec: LabSpec,
+    fault: FaultyWorld | None,
+    draws: _Draws,
+    kind: RequestClass,
+    *,
+    pool_tokens: int,
+    step_s: float,
+) -> float:
+    """Return the healthy arrival rate of the whole fleet, requests per second."""
+    if spec.traffic.rate is not None:
+        return draws.uniform("rate", spec.traffic.rate)
+    load = spec.traffic.offered_load
+    if fault is not None and fault.base_offered_load is not None:
+        load = fault.base_offered_load
+    if load is None:
+        raise ValueError(f"{spec.slug}: traffic has neither rate nor offered_load")
+    return arrival_rate(
+        draws.uniform("offered_load", load), kind, pool_tokens=pool_tokens, step_s=step_s
+    )
 
 
 def arrival_rate(

@@ -4,10 +4,10 @@ Figures say what is true (data, axes, shapes); ``static/js/charts.js`` says how 
 minutes, the page at 0.
 """
 
+from labs.charts.alarm import alarm_figure, paths_figure
 from labs.charts.axes import Figure, Points
 from labs.charts.lanes import Bar, Done, Label, Lane, lane, shown_until_s
 from labs.charts.numbers import number
-from labs.charts.ttft import paths_figure, ttft_figure
 from labs.charts.value import value_figure
 
 __all__ = [
@@ -17,10 +17,10 @@ __all__ = [
     "Label",
     "Lane",
     "Points",
+    "alarm_figure",
     "lane",
     "number",
     "paths_figure",
     "shown_until_s",
-    "ttft_figure",
     "value_figure",
 ]

@@ -36,6 +36,15 @@ def log_axis(low: int, high: int) -> dict[str, Any]:
     }
 
 
+def value_axis(values: Sequence[float], target_value: float, *, log_scale: bool) -> dict[str, Any]:
+    """Return the axis of a signal: whole decades, or from 0 to a tenth above the largest."""
+    if log_scale and target_value > 0:
+        return log_axis(*decades(values, target_value))
+    top = max([*values, target_value, 1e-9]) * 1.1
+    bottom = min([0.0, *values]) * 1.1
+    return {"range": [bottom, top], "nticks": 5}
+
+
 def minutes(from_s: int, to_s: int) -> dict[str, Any]:
     """Return the axis of incident minutes with a tick every five or ten, the page named at 0."""
     step = 5 if to_s - from_s <= 45 * 60 else 10

@@ -1,4 +1,4 @@
-"""The two paths side by side: their lanes, and p95 TTFT of the three runs as figure, sentence and table."""
+"""The two paths side by side: their lanes, and what the alarm read in the three runs as figure, sentence and table."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from labs.incident import clock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from labs.specs import LabSpec
 
 FROM_S = -600
 """The paths are drawn from ten minutes before the page."""
@@ -35,20 +37,21 @@ def path(name: str, ends_s: int, steps: Sequence[Taken], to_s: int) -> Path:
     return Path(name, clock(ends_s), lane, tuple(as_lines(steps)))
 
 
-def spoken(runs: Mapping[str, Any], target_s: float) -> str:
+def spoken(runs: Mapping[str, Any], spec: LabSpec) -> str:
     told = []
+    unit = "" if spec.alarm_unit == "share" else f" {spec.alarm_unit}"
     for name, points in runs.items():
         after = [(t, v) for t, v in points if t >= 0 and v is not None]
-        missed = [t for t, v in after if v > target_s]
+        missed = [t for t, v in after if spec.alarm.rings(v)]
         if not missed:
             told.append(f"{name} within the target all the time")
         elif after and missed[-1] == after[-1][0]:
-            told.append(f"{name} at {charts.number(after[-1][1])} s at the end")
+            told.append(f"{name} at {charts.number(after[-1][1])}{unit} at the end")
         else:
             told.append(f"{name} back within the target by {clock(missed[-1])}")
     return (
-        f"p95 TTFT on a log scale in three runs of the same traffic: {', '.join(told)}. "
-        f"Target {target_s:g} s."
+        f"{spec.alarm_title} in three runs of the same traffic: {', '.join(told)}. "
+        f"Target {spec.alarm.target:g}{unit}."
     )
 
 

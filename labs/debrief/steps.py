@@ -53,7 +53,7 @@ def own_steps(spec: LabSpec, log: Sequence[Entry]) -> list[Taken]:
         if kind == "reading" and instrument is not None:
             title = instrument.title
         elif kind == "verification":
-            title = _verified(outcome)
+            title = _verified(spec, outcome)
         elif kind == "wait":
             title = f"Waited {clock(entry.cost_s)}"
         looks = kind == "wait" or bool(instrument and instrument.is_alarm)
@@ -62,12 +62,16 @@ def own_steps(spec: LabSpec, log: Sequence[Entry]) -> list[Taken]:
     return steps
 
 
-def _verified(outcome: Mapping[str, Any]) -> str:
+def _verified(spec: LabSpec, outcome: Mapping[str, Any]) -> str:
     signals = outcome.get("signals", {})
-    ttft, gap = signals.get("ttft_p95_s"), signals.get("gap_p95_s")
-    first = "no first token" if ttft is None else f"p95 TTFT {charts.number(ttft)} s"
-    pause = "no gap to measure" if gap is None else f"longest gap {charts.number(gap)} s"
-    return f"Verified: {first}, {pause}"
+    value = signals.get(spec.alarm.signal)
+    unit = "" if spec.alarm_unit == "share" else f" {spec.alarm_unit}"
+    shown = value if isinstance(value, str) else f"{charts.number(value)}{unit}"
+    kept = sum(
+        (share := signals.get(f"promise:{name}")) is not None and share >= slo.target
+        for name, slo in spec.slos.items()
+    )
+    return f"Verified: {spec.alarm_title} {shown}, {kept} of {len(spec.slos)} promises kept"
 
 
 def reference_steps(spec: LabSpec, steps: Sequence[Mapping[str, Any]]) -> list[Taken]:

@@ -46,7 +46,10 @@ class Debrief:
     waste: str
     posterior: tuple[Mapping[str, Any], ...]
     prediction: Mapping[str, Any] | None
-    page_load: str
+    parameter: str
+    alarm_title: str
+    alarm_unit: str
+    alarm_scale: str
 
 
 def debrief(
@@ -59,10 +62,10 @@ def debrief(
     first = value.first_measurement(instruments)
     steps = own_steps(spec, log)
     reference = reference_steps(spec, known["reference_steps"])
-    runs = {name: known["ttft"][name] for name in ("you", "reference", "untouched")}
+    runs = {name: known["alarm"][name] for name in ("you", "reference", "untouched")}
     last_s = max((int(points[-1][0]) for points in runs.values() if points), default=clock_s)
+    log_scale = spec.signals[spec.alarm.signal].transform in {"ln", "ln1p"}
     reference_ends_s = max((step.at_s for step in reference), default=0)
-    target_s = spec.alarm.ttft_p95_above_s
     return Debrief(
         headline=headline(parts, log),
         lead=lead(known, first),
@@ -79,8 +82,10 @@ def debrief(
         },
         first=first,
         parts=parts_shown(spec, parts),
-        paths_figure=charts.paths_figure(runs, from_s=paths.FROM_S, to_s=last_s, target_s=target_s),
-        paths_spoken=paths.spoken(runs, target_s),
+        paths_figure=charts.paths_figure(
+            runs, from_s=paths.FROM_S, to_s=last_s, target=spec.alarm.target, log_scale=log_scale
+        ),
+        paths_spoken=paths.spoken(runs, spec),
         paths_table=paths.table(runs),
         paths=(
             paths.path("You", clock_s, steps, last_s),
@@ -93,5 +98,18 @@ def debrief(
         waste=clock(float(known["waste_s"])),
         posterior=value.posterior(spec, known),
         prediction=prediction_shown(known["prediction"]),
-        page_load=f"{known['page_load']:.2f}" if known.get("page_load") else "",
+        parameter=_parameter(spec, known),
+        alarm_title=spec.alarm_title,
+        alarm_unit=spec.alarm_unit,
+        alarm_scale="log scale" if log_scale else "linear scale",
     )
+
+
+def _parameter(spec: LabSpec, known: Mapping[str, Any]) -> str:
+    """Return the number that was asked along with the mechanism, as the world had it at the page."""
+    name = spec.hypotheses[known["hypothesis"]].answer.parameter
+    if name is None or not known.get("parameter"):
+        return ""
+    signal = spec.signals[name]
+    unit = "" if signal.unit == "share" else f" {signal.unit}"
+    return f"{signal.title}: {charts.number(known['parameter'])}{unit}"

@@ -6,9 +6,18 @@ from its log. What the learner does to the world is an **operation** (a plain di
 apply the same operations at their own times.
 """
 
-from labs.incident.changes import CHANGE_VERBS, apply, carry_out, describe, why_not, with_flags
-from labs.incident.gauges import Gauges, gap_now, gauges, ttft_series, users_hurt, verification
-from labs.incident.perform import VERIFY_S, begin, perform, price
+from labs.incident.changes import (
+    CHANGE_VERBS,
+    apply,
+    carry_out,
+    cost_key,
+    describe,
+    target_of,
+    why_not,
+    with_flags,
+)
+from labs.incident.gauges import Gauges, alarm_now, alarm_series, gauges, kept, promises, users_hurt
+from labs.incident.perform import VERIFY_S, begin, perform, price, waking
 from labs.incident.state import Change, Incident, Operation, Outcome, Progress, advance, clock
 
 __all__ = [
@@ -21,18 +30,22 @@ __all__ = [
     "Outcome",
     "Progress",
     "advance",
+    "alarm_now",
+    "alarm_series",
     "apply",
     "begin",
     "carry_out",
     "clock",
+    "cost_key",
     "describe",
-    "gap_now",
     "gauges",
+    "kept",
     "perform",
     "price",
-    "ttft_series",
+    "promises",
+    "target_of",
     "users_hurt",
-    "verification",
+    "waking",
     "why_not",
     "with_flags",
 ]

@@ -1,85 +1,98 @@
-"""What users feel, measured on their side: the alarm's own numbers, and how many are hurt."""
+"""What users feel, measured on their side: the alarm's own number, and how many are hurt."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from labs.instruments.signals import gap_p95_at, quantile, sent_between, ttft_p95_at
-from labs.simulator.request import Status
+from labs.instruments.experience import felt
+from labs.instruments.registry import signal_values
+from labs.instruments.signals import quantile, sent_between
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from labs.incident.state import Incident
+    from labs.instruments.registry import Value
+    from labs.simulator.request import Request
+    from labs.specs import Slo
 
 
 @dataclass(frozen=True)
 class Gauges:
-    """What the room shows at any time, free of charge: the alarm's own numbers."""
+    """What the room shows at any time, free of charge: the alarm's own number, and who is hurt."""
 
-    ttft_p95_s: float | None
+    alarm: Value
     users_hurt: int
     hurt_per_minute: float
 
 
+def alarm_now(incident: Incident) -> Value:
+    """Return what the alarm reads at the incident's clock."""
+    name = incident.spec.alarm.signal
+    return signal_values(incident.view, [name])[name]
+
+
 def gauges(incident: Incident) -> Gauges:
-    """Return the gauges of the room: p95 TTFT now, users hurt since the page, and how many more a minute."""
+    """Return the gauges of the room: the alarm now, users hurt since the page, and how many more a minute."""
     now_s = float(incident.clock_s)
     hurt = users_hurt(incident, 0.0, now_s)
     lately = users_hurt(incident, now_s - 120.0, now_s)
-    return Gauges(ttft_p95_at(incident.world.cluster, now_s), hurt, lately / 2)
+    return Gauges(alarm_now(incident), hurt, lately / 2)
 
 
 def users_hurt(incident: Incident, from_s: float, to_s: float) -> int:
-    """Return how many requests sent in the window missed an SLO, those that have missed it by waiting included."""
-    limits = {slo.measure: slo.limit_s for slo in incident.spec.slos.values()}
+    """Return how many requests sent in the window missed a promise, those that have missed it by waiting included."""
+    promises = tuple(incident.spec.slos.values())
     now_s = float(incident.clock_s)
-    count = 0
-    for request in sent_between(incident.world.cluster, from_s, to_s):
-        if request.status is Status.SHED or request.cut:
-            count += 1
-            continue
-        first_s, last_s = request.first_token_s, request.last_token_s
-        ttft_s = (now_s if first_s is None else first_s) - request.sent_s
-        gap_s = request.longest_gap_s
-        if last_s is not None and request.finish_s is None:
-            gap_s = max(gap_s, now_s - last_s)
-        count += ttft_s > limits.get("ttft", float("inf")) or gap_s > limits.get(
-            "gap", float("inf")
-        )
-    return count
+    sent = sent_between(incident.world.cluster, from_s, to_s)
+    return sum(not all(kept(request, slo, now_s) for slo in promises) for request in sent)
 
 
-def ttft_series(
+def kept(request: Request, slo: Slo, now_s: float) -> bool:
+    """Return whether a promise is kept to one user so far."""
+    value = felt(request, slo.measure, now_s)
+    return value is not None and value <= slo.limit
+
+
+@dataclass(frozen=True)
+class Promise:
+    """How a promise fared for the requests of a window."""
+
+    name: str
+    offered: int
+    share: float | None
+    """Share of the offered to whom it was kept; None if none was offered."""
+    value: float | None
+    """What the target's share of those who were answered stayed within, in the measure's unit."""
+    held: bool
+
+
+def promises(incident: Incident, from_s: float) -> tuple[Promise, ...]:
+    """Return how each promise fared for the requests sent since ``from_s``."""
+    now_s = float(incident.clock_s)
+    sent = sent_between(incident.world.cluster, from_s, now_s)
+    return tuple(_fared(name, slo, sent, now_s) for name, slo in incident.spec.slos.items())
+
+
+def _fared(name: str, slo: Slo, sent: Sequence[Request], now_s: float) -> Promise:
+    values = [felt(request, slo.measure, now_s) for request in sent]
+    known = [value for value in values if value is not None]
+    share = sum(value <= slo.limit for value in known) / len(values) if values else None
+    held = share is not None and share >= slo.target
+    return Promise(name, len(values), share, quantile(known, slo.target), held)
+
+
+def alarm_series(
     incident: Incident, *, from_s: int, every_s: int = 30
 ) -> list[tuple[int, float | None]]:
-    """Return p95 TTFT from ``from_s`` until now, one point at every multiple of ``every_s`` incident seconds."""
-    cluster = incident.world.cluster
-    first_s = -(-from_s // every_s) * every_s
-    return [
-        (t_s, ttft_p95_at(cluster, float(t_s)))
-        for t_s in range(first_s, incident.clock_s + 1, every_s)
-    ]
+    """Return what the alarm read from ``from_s`` until now, one point at every multiple of ``every_s``.
 
-
-def gap_now(incident: Incident) -> float | None:
-    """Return p95 of the longest gap per stream over the last five minutes, seconds."""
-    return gap_p95_at(incident.world.cluster, float(incident.clock_s))
-
-
-def verification(incident: Incident, from_s: float) -> tuple[float | None, float | None]:
-    """Return p95 TTFT and p95 longest gap, seconds, of the requests sent since ``from_s``.
-
-    Those that still wait count with their time so far.
+    The signal of an alarm is one that can be told of any time before the clock: from samples and requests.
     """
-    now_s = float(incident.clock_s)
-    ttfts: list[float] = []
-    gaps: list[float] = []
-    for request in sent_between(incident.world.cluster, from_s, now_s):
-        if request.status is Status.SHED:
-            continue
-        first_s, last_s = request.first_token_s, request.last_token_s
-        ttfts.append(now_s - request.sent_s if first_s is None else first_s - request.sent_s)
-        if last_s is not None:
-            silent_s = 0.0 if request.finish_s is not None else now_s - last_s
-            gaps.append(max(request.longest_gap_s, silent_s))
-    return quantile(ttfts, 0.95), quantile(gaps, 0.95)
+    name, first_s = incident.spec.alarm.signal, -(-from_s // every_s) * every_s
+    found: list[tuple[int, float | None]] = []
+    for t_s in range(first_s, incident.clock_s + 1, every_s):
+        value = signal_values(replace(incident.view, now_s=float(t_s)), [name])[name]
+        found.append((t_s, value if isinstance(value, float | int) else None))
+    return found

@@ -8,14 +8,14 @@ from labs import worlds
 from labs.console import VERBS, Command
 from labs.incident.changes import (
     CHANGE_VERBS,
-    COST_KEY,
     apply,
     carry_out,
+    cost_key,
     describe,
     operation_cost_s,
     why_not,
 )
-from labs.incident.gauges import verification
+from labs.incident.gauges import alarm_now, promises
 from labs.incident.state import Incident, Outcome, advance, clock
 from labs.instruments import engine_state
 from labs.instruments.take import READING_VERBS, NotMeasured, instrument_of, take
@@ -31,10 +31,15 @@ def begin(
     spec: LabSpec, seed: int, *, hypothesis: str | None = None, progress: Progress | None = None
 ) -> Incident:
     """Return the incident of a seed at its page; the hypothesis is the seed's own unless given."""
-    world = worlds.build(spec, hypothesis or worlds.hypothesis_of(spec, seed), seed)
-    incident = Incident(spec, world, world.fleet, clock_s=spec.timeline.starts_at_s)
+    incident = waking(spec, seed, hypothesis=hypothesis)
     advance(incident, 0, progress)
     return incident
+
+
+def waking(spec: LabSpec, seed: int, *, hypothesis: str | None = None) -> Incident:
+    """Return the incident of a seed where its world begins, long before the page."""
+    world = worlds.build(spec, hypothesis or worlds.hypothesis_of(spec, seed), seed)
+    return Incident(spec, world, world.fleet, clock_s=spec.timeline.starts_at_s)
 
 
 def perform(
@@ -87,8 +92,8 @@ def price(spec: LabSpec, command: Command) -> int:
         return spec.fleet.restart_s
     if command.verb == "undo":
         return 0
-    if command.verb in COST_KEY:
-        key = COST_KEY[command.verb]
+    if command.verb in CHANGE_VERBS:
+        key = cost_key(command.verb)
         if key not in spec.changes:
             raise NotMeasured(f"This lab has no such change ({key}); `help` lists those it has.")
         return spec.changes[key].cost_s
@@ -120,26 +125,46 @@ def _read(incident: Incident, command: Command, cost_s: int, progress: Progress 
 def _verify(incident: Incident, cost_s: int, progress: Progress | None) -> Outcome:
     start_s = incident.clock_s
     advance(incident, start_s + cost_s, progress)
-    ttft, gap = verification(incident, start_s)
-    alarm_s = incident.spec.alarm.ttft_p95_above_s
-    gap_limit_s = min(
-        (slo.limit_s for slo in incident.spec.slos.values() if slo.measure == "gap"), default=1.0
-    )
-    lines = [
-        f"window {clock(start_s)} to {clock(incident.clock_s)}, requests that clients sent in it",
-        f"p95 TTFT          {_seconds(ttft)}    target {alarm_s:g} s    {_verdict(ttft, alarm_s)}",
-        f"p95 longest gap   {_seconds(gap)}    target {gap_limit_s:g} s      {_verdict(gap, gap_limit_s)}",
+    spec = incident.spec
+    alarm, value = spec.alarm, alarm_now(incident)
+    fared = promises(incident, start_s)
+    side = "at most" if alarm.above is not None else "at least"
+    rows = [
+        (
+            spec.alarm_title,
+            f"{_number(value)} {spec.alarm_unit}",
+            f"{side} {alarm.target:g} {spec.alarm_unit}",
+            alarm.held(value),
+        )
     ]
-    signals = {"ttft_p95_s": ttft, "gap_p95_s": gap}
+    for each in fared:
+        slo = spec.slos[each.name]
+        said = f"{100 * (each.share or 0.0):.1f} % of {each.offered}" if each.offered else "none"
+        if slo.limit_s is not None and each.value is not None:
+            said += f", {100 * slo.target:g} % within {_number(each.value)} s"
+        rows.append((slo.title, said, f"at least {100 * slo.target:g} %", each.held))
+    widths = [max(len(str(row[column])) for row in rows) for column in range(3)]
+    lines = [
+        f"window {clock(start_s)} to {clock(incident.clock_s)}: what paged, and every promise to those who sent in it"
+    ]
+    for title, said, wanted, held in rows:
+        verdict = "held" if held else "missed"
+        lines.append(f"{title:{widths[0]}}  {said:{widths[1]}}  {wanted:{widths[2]}}  {verdict}")
+    signals: dict[str, float | str | None] = {alarm.signal: value}
+    signals |= {f"promise:{each.name}": each.share for each in fared}
     return Outcome("verification", "\n".join(lines), incident.clock_s, cost_s, "verify", signals)
 
 
-def _seconds(value: float | None) -> str:
-    return "   none" if value is None else f"{value:6.2f} s"
-
-
-def _verdict(value: float | None, limit: float) -> str:
-    return "not measured" if value is None else "held" if value <= limit else "missed"
+def _number(value: float | str | None) -> str:
+    if value is None:
+        return "nothing"
+    return (
+        value
+        if isinstance(value, str)
+        else f"{value:.3g}"
+        if abs(value) < 1000
+        else f"{value:,.0f}"
+    )  # noqa: PLR2004
 
 
 def _change(

@@ -58,7 +58,7 @@ class Outcome:
     at_s: int
     cost_s: int = 0
     instrument: str = ""
-    signals: dict[str, float | None] = field(default_factory=dict)
+    signals: dict[str, float | str | None] = field(default_factory=dict)
     operation: Operation | None = None
     """What was done to the world, from ``at_s - cost_s`` on."""
 

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from labs.instruments.experience import longest_gap_s
 from labs.simulator.request import Status
 from labs.simulator.telemetry import TTFT_BUCKETS_S
 
@@ -41,14 +42,6 @@ class View:
     def engine(self) -> Engine:
         """The engine behind port 8000."""
         return self.cluster.engines[0]
-
-
-def signal_values(view: View, names: Sequence[str] | None = None) -> dict[str, float | None]:
-    """Return signals by name; None where the window holds nothing to measure.
-
-    Raises KeyError for a name that is no signal.
-    """
-    return {name: SIGNALS[name](view) for name in (SIGNALS if names is None else names)}
 
 
 def quantile(values: Sequence[float], share: float) -> float | None:
@@ -127,11 +120,9 @@ def gap_p95_at(cluster: Cluster, now_s: float, window_s: float = PANEL_S) -> flo
     """
     values: list[float] = []
     for request in recent(cluster, now_s - window_s, now_s):
-        last_s = request.last_token_s
-        if last_s is None:
-            continue
-        silent_s = 0.0 if request.finish_s is not None else now_s - last_s
-        values.append(max(request.longest_gap_s, silent_s))
+        gap_s = longest_gap_s(request, now_s)
+        if gap_s is not None:
+            values.append(gap_s)
     return quantile(values, 0.95)
 
 

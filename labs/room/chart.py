@@ -1,4 +1,4 @@
-"""The chart of the room: p95 TTFT until now, the lane of one's actions above it, and both in words and numbers."""
+"""The chart of the room: what the alarm watches, until now, the lane of one's actions above it, and both in words and numbers."""
 
 from __future__ import annotations
 
@@ -49,32 +49,43 @@ class Chart:
     @cached_property
     def figure(self) -> charts.Figure:
         line = self.spec.timeline
-        return charts.ttft_figure(
+        return charts.alarm_figure(
             self._points,
             from_s=line.healthy_from_s,
             to_s=self._until_s,
             healthy_to_s=line.fault_at_s,
-            target_s=self.spec.alarm.ttft_p95_above_s,
+            target=self.spec.alarm.target,
+            unit=self.spec.alarm_unit,
+            log_scale=self.log_scale,
             changes_s=[(each.at_s or 0) - each.cost_s for each in self.log.changes],
         )
 
     @cached_property
-    def healthy_ttft(self) -> str:
+    def when_healthy(self) -> str:
         line = self.spec.timeline
         values = [v for t, v in self._points if t <= line.fault_at_s and v is not None]
         return number(median(values)) if values else "none"
 
     @property
-    def ttft_at_the_page(self) -> str:
+    def at_the_page(self) -> str:
         return number(next((v for at_s, v in self._points if at_s == 0), None))
+
+    @property
+    def log_scale(self) -> bool:
+        """Whether the signal is one that people compare by ratio."""
+        return self.spec.signals[self.spec.alarm.signal].transform in {"ln", "ln1p"}
+
+    @property
+    def scale(self) -> str:
+        return "log scale" if self.log_scale else "linear scale"
 
     @property
     def spoken(self) -> str:
         peak = max((v for _, v in self._points if v is not None), default=None)
         return (
-            f"p95 TTFT on a log scale. {self.healthy_ttft} s in the healthy window, "
-            f"{self.ttft_at_the_page} s at the page, {self.gauges.ttft} s now, {number(peak)} s at most. "
-            f"Target {self.gauges.target} s."
+            f"{self.spec.alarm_title}, {self.scale}. {self.when_healthy} in the healthy window, "
+            f"{self.at_the_page} at the page, {self.gauges.alarm} now, {number(peak)} at most. "
+            f"Target {self.gauges.target}. All in {self.spec.alarm_unit}."
         )
 
     @property
@@ -85,7 +96,7 @@ class Chart:
 
     @cached_property
     def _points(self) -> list[tuple[int, float | None]]:
-        return [(int(t), v) for t, v in self.attempt.panel.get("ttft", [])]
+        return [(int(t), v) for t, v in self.attempt.panel.get("alarm", [])]
 
     @property
     def _until_s(self) -> int:

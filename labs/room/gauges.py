@@ -1,4 +1,4 @@
-"""The gauges in the head of the room: the incident clock, the alarm's p95 TTFT, the longest gap, users hurt."""
+"""The gauges in the head of the room: the incident clock, what the alarm reads, the promises, users hurt."""
 
 from __future__ import annotations
 
@@ -16,25 +16,28 @@ if TYPE_CHECKING:
     from labs.room.log import Log
     from labs.specs import LabSpec
 
-
-def gap_limit_s(spec: LabSpec) -> float:
-    return min((slo.limit_s for slo in spec.slos.values() if slo.measure == "gap"), default=1.0)
+PROMISE = "promise:"
 
 
-def promises_held(spec: LabSpec, signals: Mapping[str, float | None]) -> bool:
-    """Return whether a verification found both the alarm's p95 TTFT and the longest gap within their targets."""
-    ttft, gap = signals.get("ttft_p95_s"), signals.get("gap_p95_s")
-    return (
-        ttft is not None
-        and gap is not None
-        and ttft <= spec.alarm.ttft_p95_above_s
-        and gap <= gap_limit_s(spec)
-    )
+def promises_held(spec: LabSpec, signals: Mapping[str, Any]) -> bool:
+    """Return whether a verification found the alarm silent and every promise kept."""
+    if not spec.alarm.held(signals.get(spec.alarm.signal)):
+        return False
+    return all(held for _, _, held in promises_of(spec, signals))
+
+
+def promises_of(spec: LabSpec, signals: Mapping[str, Any]) -> list[tuple[str, float | None, bool]]:
+    """Return (title, share of users to whom it was kept, whether that reaches the target) for each promise."""
+    found: list[tuple[str, float | None, bool]] = []
+    for name, slo in spec.slos.items():
+        share = signals.get(f"{PROMISE}{name}")
+        found.append((slo.title, share, share is not None and share >= slo.target))
+    return found
 
 
 @dataclass(frozen=True)
 class Gauges:
-    """What the alarm's own panel shows free of charge, and the longest gap once it was measured."""
+    """What the alarm's own panel shows free of charge, and how the promises fared when they were last verified."""
 
     attempt: Attempt
     spec: LabSpec
@@ -54,16 +57,15 @@ class Gauges:
 
     @property
     def target(self) -> str:
-        return f"{self.spec.alarm.ttft_p95_above_s:g}"
+        return f"{self.spec.alarm.target:g}"
 
     @property
-    def ttft(self) -> str:
-        return number(self._shown.get("ttft_p95_s"))
+    def alarm(self) -> str:
+        return number(self._shown.get("alarm"))
 
     @property
-    def ttft_held(self) -> bool:
-        value = self._shown.get("ttft_p95_s")
-        return value is not None and value <= self.spec.alarm.ttft_p95_above_s
+    def alarm_held(self) -> bool:
+        return self.spec.alarm.held(self._shown.get("alarm"))
 
     @property
     def users_hurt(self) -> str:
@@ -74,19 +76,20 @@ class Gauges:
         return number(float(self._shown.get("hurt_per_minute", 0)), 0)
 
     @cached_property
-    def gap(self) -> dict[str, Any] | None:
-        """Return the longest gap if it was measured, as it was last."""
-        limit_s = gap_limit_s(self.spec)
-        for each in reversed(self.log.answered):
-            value = (each.outcome or {}).get("signals", {}).get("gap_p95_s")
-            if value is not None:
-                return {
-                    "value": number(value),
-                    "held": value <= limit_s,
-                    "at": incident.clock(each.at_s or 0),
-                    "limit": f"{limit_s:g}",
-                }
-        return None
+    def promises(self) -> dict[str, Any] | None:
+        """Return how many promises the last verification found kept, and those that were not."""
+        if not self.log.verifications:
+            return None
+        last = self.log.verifications[-1]
+        found = promises_of(self.spec, (last.outcome or {}).get("signals", {}))
+        kept = [title for title, _, held in found if held]
+        return {
+            "kept": len(kept),
+            "of": len(found),
+            "held": len(kept) == len(found),
+            "missed": "; ".join(title for title, _, held in found if not held),
+            "at": incident.clock(last.at_s or 0),
+        }
 
     @cached_property
     def _shown(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Figures of p95 TTFT: of one world until now, and of the three runs of one traffic."""
+"""Figures of what the alarm watches: of one world until now, and of the three runs of one traffic."""
 
 from __future__ import annotations
 
@@ -17,22 +17,24 @@ _COLOURS = {"you": "--c1", "reference": "--c3", "untouched": "--c0"}
 _WIDTHS = {"you": 2.5, "reference": 2.0, "untouched": 1.5}
 
 
-def ttft_figure(
+def alarm_figure(
     points: Points,
     *,
     from_s: int,
     to_s: int,
     healthy_to_s: int,
-    target_s: float,
+    target: float,
+    unit: str,
+    log_scale: bool = True,
     changes_s: Iterable[int] = (),
 ) -> Figure:
-    """Return p95 TTFT until now on a log scale, with healthy window, page, target and changes."""
-    low, high = axes.decades([value for _, value in axes.known(points)], target_s)
+    """Return the alarm's signal until now, with healthy window, page, target and changes."""
+    values = [value for _, value in axes.known(points)]
     shapes = [
         axes.window(from_s, healthy_to_s),
         axes.line_at(0, "--edge", 1),
         *(axes.line_at(at_s, "--accent", 1.5) for at_s in changes_s),
-        axes.target(target_s),
+        axes.target(target),
     ]
     return {
         "data": [
@@ -42,25 +44,26 @@ def ttft_figure(
                 "x": [round(float(at_s or 0) / 60, 2) for at_s, _ in points],
                 "y": [axes.rounded(value) for _, value in points],
                 "line": {"color": "--c1", "width": 2},
-                "hovertemplate": "%{y} s at minute %{x}<extra></extra>",
+                "hovertemplate": f"%{{y}} {unit} at minute %{{x}}<extra></extra>",
             }
         ],
         "layout": {
             "xaxis": axes.minutes(from_s, to_s),
-            "yaxis": axes.log_axis(low, high),
+            "yaxis": axes.value_axis(values, target, log_scale=log_scale),
             "shapes": shapes,
         },
     }
 
 
-def paths_figure(runs: Mapping[str, Points], *, from_s: int, to_s: int, target_s: float) -> Figure:
-    """Return p95 TTFT of the three runs of one traffic: untouched, reference, you; each named at its line."""
+def paths_figure(
+    runs: Mapping[str, Points], *, from_s: int, to_s: int, target: float, log_scale: bool = True
+) -> Figure:
+    """Return the alarm's signal in the three runs of one traffic: untouched, reference, you; each named at its line."""
     inside = {
         name: [point for point in points if from_s <= float(point[0] or 0) <= to_s]
         for name, points in runs.items()
     }
     values = [value for points in inside.values() for _, value in axes.known(points)]
-    low, high = axes.decades(values, target_s)
     order = [name for name in ("untouched", "reference", "you") if name in inside]
     data = [
         {
@@ -69,7 +72,7 @@ def paths_figure(runs: Mapping[str, Points], *, from_s: int, to_s: int, target_s
             "x": [round(float(at_s or 0) / 60, 2) for at_s, _ in inside[name]],
             "y": [axes.rounded(value) for _, value in inside[name]],
             "line": {"color": _COLOURS[name], "width": _WIDTHS[name], "dash": _DASHES[name]},
-            "hovertemplate": f"{name}: %{{y}} s<extra></extra>",
+            "hovertemplate": f"{name}: %{{y}}<extra></extra>",
         }
         for name in order
     ]
@@ -77,13 +80,13 @@ def paths_figure(runs: Mapping[str, Points], *, from_s: int, to_s: int, target_s
         "data": data,
         "layout": {
             "xaxis": axes.minutes(from_s, to_s),
-            "yaxis": axes.log_axis(low, high),
-            "shapes": [axes.target(target_s), axes.line_at(0, "--edge", 1)],
+            "yaxis": axes.value_axis(values, target, log_scale=log_scale),
+            "shapes": [axes.target(target), axes.line_at(0, "--edge", 1)],
             "annotations": [
                 {
                     "x": round(from_s / 60, 2),
-                    "y": math.log10(target_s),
-                    "text": f"target {target_s:g}",
+                    "y": math.log10(target) if log_scale and target > 0 else target,
+                    "text": f"target {target:g}",
                     "showarrow": False,
                     "xanchor": "left",
                     "xshift": 4,

@@ -1,0 +1,42 @@
+"""What a lab folder says, checked: ``lab.toml`` becomes a :class:`LabSpec` or a :class:`SpecError`.
+
+Every quantity carries its unit in its name. Where a world's parameter may be a range ``[low, high]``, each
+seed draws its own value, the same one in every hypothesis, so that no constant gives a world away.
+"""
+
+from labs.specs.base import LAYERS, Bound, Layer, Range, SpecError
+from labs.specs.lab import (
+    Alarm,
+    Answer,
+    ChangeSpec,
+    Hypothesis,
+    InstrumentSpec,
+    LabSpec,
+    Rubric,
+    SignalSpec,
+    load_spec,
+)
+from labs.specs.world import Fleet, MitigationSpec, Slo, Timeline, Traffic, World
+
+__all__ = [
+    "LAYERS",
+    "Alarm",
+    "Answer",
+    "Bound",
+    "ChangeSpec",
+    "Fleet",
+    "Hypothesis",
+    "InstrumentSpec",
+    "LabSpec",
+    "Layer",
+    "MitigationSpec",
+    "Range",
+    "Rubric",
+    "SignalSpec",
+    "Slo",
+    "SpecError",
+    "Timeline",
+    "Traffic",
+    "World",
+    "load_spec",
+]

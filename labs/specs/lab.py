@@ -1,0 +1,284 @@
+"""A whole lab: its worlds, what can be measured, changed and named, and what is true; read from ``lab.toml``."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from labs.specs.base import Bound, Frozen, Layer, Seconds, SpecError
+from labs.specs.world import (
+    Admission,
+    Fleet,
+    MitigationSpec,
+    Slo,
+    Timeline,
+    Traffic,
+    World,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from pathlib import Path
+
+
+class Alarm(Frozen):
+    """The page: a signal beyond a value. Its unit and its words are the signal's own."""
+
+    signal: str
+    above: float | None = None
+    below: float | None = None
+    window_s: Annotated[int, Field(gt=0)]
+
+    @model_validator(mode="after")
+    def _one_side(self) -> Self:
+        if (self.above is None) == (self.below is None):
+            raise ValueError("an alarm has above or below, one of them")
+        return self
+
+    @property
+    def target(self) -> float:
+        """Return the value that the signal must not pass."""
+        return (self.above if self.above is not None else self.below) or 0.0
+
+    def rings(self, value: float | str | None) -> bool:
+        """Return whether a reading is on the wrong side; what was not measured does not ring."""
+        if not isinstance(value, float | int):
+            return False
+        return value > self.target if self.above is not None else value < self.target
+
+    def held(self, value: float | str | None) -> bool:
+        """Return whether a reading was taken and is on the right side."""
+        return isinstance(value, float | int) and not self.rings(value)
+
+
+class MechanismCredit(Frozen):
+    mechanism: str
+    credit: Annotated[float, Field(gt=0, le=1)]
+
+
+class ChainLink(Frozen):
+    """One link of the proof: any of these signals, in this role."""
+
+    signals: Annotated[tuple[str, ...], Field(min_length=1)]
+    role: Literal["shows", "rules_out"]
+    rules_out: str | None = None
+    cause: bool = False
+
+    @model_validator(mode="after")
+    def _names_the_rival(self) -> Self:
+        if (self.role == "rules_out") != (self.rules_out is not None):
+            raise ValueError("rules_out names a hypothesis exactly when role is 'rules_out'")
+        return self
+
+
+class Answer(Frozen):
+    """What is true in a hypothesis, for marking."""
+
+    layer: Layer
+    components: tuple[tuple[str, ...], ...]
+    """Accepted sets of nodes of the causal graph."""
+    mechanisms: tuple[MechanismCredit, ...]
+    scope: Literal["fault", "healthy"] = "fault"
+    """``healthy``: the alarm is a false one, and the right answer is that nothing is wrong."""
+    parameter: str | None = None
+    """A signal whose value at the page the learner is asked for along with the mechanism."""
+    parameter_tolerance: Annotated[float, Field(gt=0)] = 0.2
+    chain: tuple[ChainLink, ...]
+    cause_gone: tuple[Bound, ...] = ()
+    """All must hold at the end of the window; muting the alarm does not make them hold."""
+    relapse_replay: bool = False
+    """Whether the trigger comes again after the fix, which must then heal by itself."""
+
+
+class Hypothesis(Frozen):
+    title: str
+    prior: Annotated[float, Field(gt=0, le=1)]
+    served: bool = False
+    """Whether learners meet this world, or it is only a rival to tell apart."""
+    world: World
+    answer: Answer
+
+
+class SignalSpec(Frozen):
+    title: str
+    unit: str
+    kind: Literal["number", "category"] = "number"
+    transform: Literal["id", "ln", "ln1p", "logit"] = "id"
+    """Scale on which two readings are compared; a category is only equal or not."""
+    resolution: Annotated[float, Field(gt=0)] = 1.0
+    healthy_decimals: Annotated[int, Field(ge=0, le=4)] = 2
+
+
+class InstrumentSpec(Frozen):
+    title: str
+    question: str
+    command: str
+    cost_s: Seconds
+    disturbance_s: Annotated[float, Field(ge=0)] = 0.0
+    slowdown: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """How much longer every engine step takes while it measures."""
+    signals: tuple[str, ...] = ()
+    """Those that its answer can show; none for one that has nothing to say in this lab."""
+    is_alarm: bool = False
+
+
+class ChangeSpec(Frozen):
+    title: str
+    note: str
+    command: str
+    cost_s: Seconds
+
+
+class Mechanism(Frozen):
+    title: str
+
+
+class Node(Frozen):
+    """A node of the causal graph; edges run from cause to effect."""
+
+    title: str
+    causes: tuple[str, ...] = ()
+    nameable: bool = True
+    """The alarm and containers stand in the graph but cannot be named."""
+
+
+class Prediction(Frozen):
+    question: str
+    unit: str
+    at_s: Seconds
+    """The world, left alone, is measured here."""
+
+
+class Rubric(Frozen):
+    """One point that a grader gives or withholds for the explanation."""
+
+    title: str
+    points: Annotated[int, Field(gt=0)]
+
+
+class CheatCeiling(Frozen):
+    """A cheat that honestly earns more here than elsewhere, and why."""
+
+    ceiling: Annotated[float, Field(ge=0, le=100)]
+    why: str
+
+
+class LabSpec(Frozen):
+    slug: str
+    version: Annotated[int, Field(ge=1)]
+    number: str
+    title: str
+    summary: str
+    minutes: Annotated[int, Field(gt=0)]
+    diagnosis_budget_s: Annotated[int, Field(gt=0)]
+    timeline: Timeline
+    alarm: Alarm
+    admission: Admission = Admission()
+    slos: dict[str, Slo]
+    fleet: Fleet
+    traffic: Traffic
+    hypotheses: dict[str, Hypothesis]
+    signals: dict[str, SignalSpec]
+    instruments: dict[str, InstrumentSpec]
+    changes: dict[str, ChangeSpec]
+    nodes: dict[str, Node]
+    mechanisms: dict[str, Mechanism]
+    prediction: Prediction
+    mitigation: MitigationSpec
+    rubric: tuple[Rubric, ...]
+    cheats: dict[str, CheatCeiling] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _refers_to_what_exists(self) -> Self:
+        for where, name, known in self._references():
+            if name not in known:
+                raise ValueError(f"{where} names {name!r}; known: {', '.join(sorted(known))}")
+        if len(self.hypotheses) < 2:  # noqa: PLR2004
+            raise ValueError("hypotheses: a lab needs at least two worlds behind its alarm")
+        if not any(hypothesis.served for hypothesis in self.hypotheses.values()):
+            raise ValueError("hypotheses: at least one must be served = true")
+        if not any(each.is_alarm for each in self.instruments.values()):
+            raise ValueError("instruments: one must be is_alarm = true, the panel that paged")
+        for key, hypothesis in self.hypotheses.items():
+            if hypothesis.answer.scope == "fault" and not hypothesis.answer.cause_gone:
+                raise ValueError(f"hypotheses.{key}.answer: a fault needs cause_gone")
+        return self
+
+    def _references(self) -> Iterator[tuple[str, str, Collection[str]]]:
+        """Return (where it stands, the name, the names that exist) for every name that one part uses of another."""
+        for key, node in self.nodes.items():
+            yield from ((f"nodes.{key}.causes", name, self.nodes) for name in node.causes)
+        for key, instrument in self.instruments.items():
+            where = f"instruments.{key}.signals"
+            yield from ((where, name, self.signals) for name in instrument.signals)
+        yield "alarm.signal", self.alarm.signal, self.signals
+        for key in ("healthy", "healthy_mean", "page", "hurt"):
+            bounds: tuple[Bound, ...] = getattr(self.admission, key)
+            yield from ((f"admission.{key}", bound.signal, self.signals) for bound in bounds)
+        for key, hypothesis in self.hypotheses.items():
+            yield from self._named_by(f"hypotheses.{key}.answer", hypothesis.answer)
+
+    def _named_by(self, where: str, answer: Answer) -> Iterator[tuple[str, str, Collection[str]]]:
+        if answer.parameter is not None:
+            yield f"{where}.parameter", answer.parameter, self.signals
+        for accepted in answer.components:
+            yield from ((f"{where}.components", name, self.nodes) for name in accepted)
+        for credit in answer.mechanisms:
+            yield f"{where}.mechanisms", credit.mechanism, self.mechanisms
+        for link in answer.chain:
+            yield from ((f"{where}.chain", name, self.signals) for name in link.signals)
+            if link.rules_out is not None:
+                yield f"{where}.chain", link.rules_out, self.hypotheses
+        for predicate in answer.cause_gone:
+            yield f"{where}.cause_gone", predicate.signal, self.signals
+
+    @property
+    def priors(self) -> dict[str, float]:
+        """Return the prior of each hypothesis, scaled to sum 1."""
+        total = sum(hypothesis.prior for hypothesis in self.hypotheses.values())
+        return {key: hypothesis.prior / total for key, hypothesis in self.hypotheses.items()}
+
+    @property
+    def alarm_title(self) -> str:
+        """Return what the alarm measures, in words."""
+        return self.signals[self.alarm.signal].title
+
+    @property
+    def alarm_unit(self) -> str:
+        return self.signals[self.alarm.signal].unit
+
+    @property
+    def parameter_title(self) -> str:
+        """Return what number the diagnosis asks for, in words; '' if none. Worlds that ask others are all named."""
+        names = [each.answer.parameter for each in self.hypotheses.values()]
+        titles = dict.fromkeys(self.signals[name].title for name in names if name is not None)
+        return ", or ".join(titles)
+
+    @property
+    def served(self) -> tuple[str, ...]:
+        return tuple(key for key, hypothesis in self.hypotheses.items() if hypothesis.served)
+
+
+def load_spec(folder: Path) -> LabSpec:
+    """Read ``folder/lab.toml``.
+
+    Raises SpecError, one line a fault, each with the file, the key and what is wrong with it.
+    """
+    path = folder / "lab.toml"
+    name = f"{folder.name}/lab.toml"
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as exc:
+        raise SpecError(f"{name}: there is no such file; every lab folder needs one") from exc
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+        raise SpecError(f"{name}: not valid TOML: {exc}") from exc
+    try:
+        return LabSpec.model_validate({"slug": folder.name, **data})
+    except ValidationError as exc:
+        faults = [
+            f"{name}: {'.'.join(str(part) for part in error['loc']) or 'the lab'}: {error['msg']}"
+            for error in exc.errors()
+        ]
+        raise SpecError("\n".join(faults)) from exc
