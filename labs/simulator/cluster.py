@@ -8,6 +8,9 @@ from dataclasses import astuple
 from labs.simulator.cost_model import CostModel
 from labs.simulator.engine import Engine
 from labs.simulator.faults import Fault
+from labs.simulator.memory import supervise
+from labs.simulator.memory.state import Memory
+from labs.simulator.hardware.state import Hardware
 from labs.simulator.request import Request, Status, to_ps
 from labs.simulator.router import RouterDelay
 from labs.simulator.scheduler import EngineConfig
@@ -34,8 +37,12 @@ class Cluster:
         start_s: float = 0.0,
         faults: tuple[tuple[float, Fault], ...] = (),
         sample_every_s: float = 5.0,
+        hardware: Hardware | None = None,
     ) -> None:
-        """Make a world at ``start_s`` with ``replicas`` idle engines; ``faults`` are (at_s, fault)."""
+        """Make a world at ``start_s`` with ``replicas`` idle engines; ``faults`` are (at_s, fault).
+
+        With ``hardware``, ``cost`` is that of a step on healthy hardware; what ails a replica's GPUs comes on top.
+        """
         if replicas < 1:
             raise ValueError(f"{replicas=}: must be at least 1")
         self.config = config
@@ -47,8 +54,14 @@ class Cluster:
         self.now_s = start_s
         self.requests: list[Request] = []
         """All that clients sent, in the order of sending."""
+        self.memory: dict[int, Memory] = {}
+        """The memory of those replicas whose memory the world follows."""
         self._sample_every_s = sample_every_s
         self.engines = [self._engine(config, cost, start_s) for _ in range(replicas)]
+        self.hardware = hardware
+        if hardware is not None:
+            for replica, engine in enumerate(self.engines):
+                engine.set_cost(hardware.cost(replica, cost))
         self._delays = random.Random(f"router-delay:{seed}")
         self._sheds = random.Random(f"shed:{seed}")
         self._turn = 0
@@ -113,9 +126,10 @@ class Cluster:
         self, ready_at_s: float, config: EngineConfig | None = None, cost: CostModel | None = None
     ) -> int:
         """Start another engine, cold; the router uses it from ``ready_at_s`` on. Return its index."""
-        self.engines.append(
-            self._engine(config or self.config, cost or self.cost, max(ready_at_s, self.now_s))
-        )
+        cost = cost or self.cost
+        if self.hardware is not None:
+            cost = self.hardware.added(cost, self.now_s)
+        self.engines.append(self._engine(config or self.config, cost, max(ready_at_s, self.now_s)))
         return len(self.engines) - 1
 
     def set_router_delay(self, delay: RouterDelay) -> None:
@@ -137,8 +151,17 @@ class Cluster:
     def restart_engine(
         self, replica: int, config: EngineConfig, cost: CostModel, down_s: float
     ) -> None:
-        """Restart one engine, see ``Engine.restart``; meanwhile the router uses the others, if there are any."""
-        self.engines[replica].restart(config, cost, down_s=down_s)
+        """Restart one engine, see ``Engine.restart``; meanwhile the router uses the others, if there are any.
+
+        Where the world follows its memory, the start takes its own time and may fail: ``down_s`` is not looked at.
+        """
+        engine = self.engines[replica]
+        if self.hardware is not None:
+            cost = self.hardware.restarted(replica, cost, engine.cost, self.now_s)
+        if replica in self.memory:
+            supervise.restart_as(self, replica, config, cost)
+        else:
+            engine.restart(config, cost, down_s=down_s)
 
     def inject_burst(self, factor: float, from_s: float, to_s: float) -> None:
         """Multiply the rate of arrivals by ``factor`` from ``from_s`` to ``to_s``, both ahead of the clock."""
@@ -165,4 +188,8 @@ class Cluster:
             self._delays.getstate(), self._sheds.getstate(),
         )  # fmt: skip
         digest.update(repr(rest).encode())
+        if self.hardware is not None:
+            digest.update(repr(self.hardware.state()).encode())
+        for replica, memory in sorted(self.memory.items()):
+            digest.update(repr((replica, memory.state())).encode())
         return digest.hexdigest()
