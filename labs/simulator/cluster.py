@@ -4,17 +4,20 @@ import hashlib
 import heapq
 import random
 from dataclasses import astuple
+from typing import TYPE_CHECKING
 
 from labs.simulator.cost_model import CostModel
 from labs.simulator.engine import Engine
 from labs.simulator.faults import Fault
-from labs.simulator.memory import supervise
-from labs.simulator.memory.state import Memory
 from labs.simulator.hardware.state import Hardware
+from labs.simulator.memory import supervise
 from labs.simulator.request import Request, Status, to_ps
 from labs.simulator.router import RouterDelay
 from labs.simulator.scheduler import EngineConfig
 from labs.simulator.workload import Burst, Workload
+
+if TYPE_CHECKING:
+    from labs.simulator.memory.state import Memory
 
 
 class Cluster:

@@ -195,13 +195,13 @@ class Ledger:
 
     @property
     def allocated(self) -> int:
-        """``torch.cuda.memory_allocated`` of an idle engine."""
-        return self.weights + self.kv_cache + self.workspace + self.cuda_graphs
+        """``torch.cuda.memory_allocated`` of an idle engine: a graph's tensors are free between replays."""
+        return self.weights + self.kv_cache + self.workspace
 
     @property
     def reserved(self) -> int:
-        """``torch.cuda.memory_reserved``: the allocator keeps the peak of activations for the next step."""
-        return self.allocated + self.activation_peak
+        """``torch.cuda.memory_reserved``: graphs keep their pools, the allocator the peak of activations."""
+        return self.allocated + self.cuda_graphs + self.activation_peak
 
     @property
     def process(self) -> int:

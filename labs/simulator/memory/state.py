@@ -1,0 +1,326 @@
+"""The memory of one replica's GPUs over time: the processes that it has been, what has grown, who else is there."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from labs.simulator.memory.growth import ALL, Counts, Growth, Spike
+from labs.simulator.memory.ledger import (
+    H100_SXM,
+    LLAMA_70B,
+    MIB,
+    Device,
+    Ledger,
+    MemoryFlags,
+    ModelShape,
+)
+from labs.simulator.memory.startup import Other, Others, StartUp, start_up
+
+HOST_BASE_MIB = (("APIServer", 1_240), ("EngineCore", 2_310), ("Worker", 4_950))
+"""Resident memory of the host processes at start (a worker for each rank). Scenario constants."""
+FIRST_PID = 12_000
+
+
+@dataclass(slots=True)
+class Life:
+    """One process of the engine, from its start to its end."""
+
+    index: int
+    start_s: float
+    flags: MemoryFlags
+    startup: StartUp
+    points: list[tuple[float, dict[str, float]]]
+    """(time, requests since the start by class), in order of time; linear between."""
+    ended_s: float | None = None
+    ended_by: str = ""
+    """The error that ended it; empty for an ordered stop."""
+
+    @property
+    def ready_s(self) -> float | None:
+        """When it could serve; None if its start failed."""
+        after_s = self.startup.ready_after_s
+        return None if after_s is None else self.start_s + after_s
+
+    def counts_at(self, at_s: float) -> Counts:
+        """Return the requests since the start by class at ``at_s``."""
+        place = bisect_right(self.points, at_s, key=lambda point: point[0])
+        if place == 0:
+            return {}
+        from_s, before = self.points[place - 1]
+        if place == len(self.points):
+            return before
+        to_s, after = self.points[place]
+        share = (at_s - from_s) / (to_s - from_s)
+        return {
+            name: before.get(name, 0.0) + share * (count - before.get(name, 0.0))
+            for name, count in after.items()
+        }
+
+    def state(self) -> tuple[object, ...]:
+        """Return it in plain values."""
+        points = [(at_s, sorted(counts.items())) for at_s, counts in self.points]
+        return (
+            self.index, self.start_s, self.flags, self.startup.ready_after_s, self.startup.failure, points,
+            self.ended_s, self.ended_by,
+        )  # fmt: skip
+
+
+@dataclass(slots=True, frozen=True)
+class Tenant:
+    """Another process on a GPU, from a time on; a later entry of the same pid takes its place."""
+
+    from_s: float
+    rank: int
+    pid: int
+    name: str
+    n_bytes: int
+    wanted_bytes: int
+    """What it takes once there is room."""
+
+
+@dataclass(slots=True, frozen=True)
+class Transient:
+    """A workspace that was there for one step."""
+
+    at_s: float
+    n_bytes: int
+    request_id: str
+    failed: bool
+
+
+@dataclass(slots=True)
+class Memory:
+    """The memory of one replica's GPUs. Picklable at any point; deterministic.
+
+    Ranks of a group run the same shapes, so all that the engine holds is the same on each; only other
+    processes differ from GPU to GPU.
+    """
+
+    shape: ModelShape = LLAMA_70B
+    flags: MemoryFlags = field(default_factory=MemoryFlags)
+    device: Device = H100_SXM
+    gpus: tuple[int, ...] = ()
+    """Indices of the GPUs on their node, by rank; empty for 0, 1, ..."""
+    start_s: float = 0.0
+    """When the first process started, seconds; it has had its start-up behind it since before if it is served at once."""
+    growths: tuple[Growth, ...] = ()
+    spikes: tuple[Spike, ...] = ()
+    sizes_pool: bool = False
+    """True if a restart gives the engine the pool that its ledger has room for; else the engine's config stands."""
+    seen: int = 0
+    """Requests of the engine that have been counted."""
+    failed_starts: int = 0
+    """Starts in a row that failed."""
+    lives: list[Life] = field(default_factory=list)
+    tenants: list[Tenant] = field(default_factory=list)
+    transients: list[Transient] = field(default_factory=list)
+    pending_spikes: list[int] = field(default_factory=list)
+    """Engine indices of requests whose workspace is still to come."""
+
+    def __post_init__(self) -> None:
+        """Start the first process."""
+        if not self.gpus:
+            self.gpus = tuple(range(self.flags.tensor_parallel_size))
+        if not self.lives:
+            self.begin(self.start_s)
+
+    @property
+    def life(self) -> Life:
+        """The latest process."""
+        return self.lives[-1]
+
+    @property
+    def ranks(self) -> range:
+        """The ranks of the group."""
+        return range(self.flags.tensor_parallel_size)
+
+    def begin(self, at_s: float) -> StartUp:
+        """Start a new process at ``at_s`` with the flags as they are; return how its start goes."""
+        startup = start_up(
+            self.shape,
+            self.flags,
+            self.device,
+            others=self.others_at(at_s),
+            gpus=self.gpus if len(self.gpus) == self.flags.tensor_parallel_size else None,
+            compiled=bool(self.lives),
+        )
+        self.lives.append(Life(len(self.lives), at_s, self.flags, startup, [(at_s, {ALL: 0.0})]))
+        if startup.failure is not None:
+            self.end(at_s + startup.took_s, startup.failure.message)
+        return startup
+
+    def end(self, at_s: float, error: str = "") -> None:
+        """End the latest process; those who wanted more of its GPUs take it."""
+        self.life.ended_s, self.life.ended_by = at_s, error
+        for tenant in self.tenants_at(at_s):
+            if tenant.n_bytes < tenant.wanted_bytes:
+                self.admit(at_s, tenant.rank, tenant.pid, tenant.name, tenant.wanted_bytes)
+
+    def admit(self, at_s: float, rank: int, pid: int, name: str, n_bytes: int) -> int:
+        """Let another process take up to ``n_bytes`` of a GPU (0: it leaves); return how much it gets."""
+        mine = sum(t.n_bytes for t in self.tenants_at(at_s) if t.rank == rank and t.pid != pid)
+        room = self.device.usable_bytes - mine - self.process_bytes(at_s)
+        gets = max(0, min(n_bytes, room))
+        self.tenants.append(Tenant(at_s, rank, pid, name, gets, n_bytes))
+        return gets
+
+    def tenants_at(self, at_s: float) -> tuple[Tenant, ...]:
+        """Return the other processes at ``at_s``, in order of rank and pid."""
+        latest: dict[tuple[int, int], Tenant] = {}
+        for tenant in self.tenants:
+            if tenant.from_s <= at_s:
+                latest[tenant.rank, tenant.pid] = tenant
+        return tuple(tenant for _, tenant in sorted(latest.items()) if tenant.n_bytes)
+
+    def others_at(self, at_s: float) -> Others:
+        """Return the other processes as a start-up needs them."""
+        held = self.tenants_at(at_s)
+        return tuple(
+            tuple(Other(t.pid, t.n_bytes) for t in held if t.rank == rank) for rank in self.ranks
+        )
+
+    def life_at(self, at_s: float) -> Life | None:
+        """Return the process that ran, or was starting, at ``at_s``; None if none was."""
+        place = bisect_right(self.lives, at_s, key=lambda life: life.start_s)
+        if place == 0:
+            return None
+        life = self.lives[place - 1]
+        return life if life.ended_s is None or at_s < life.ended_s else None
+
+    def count(self, at_s: float, added: Counts) -> None:
+        """Count requests that the latest process has had since it was counted last."""
+        last = self.life.points[-1][1]
+        names = {*last, *added}
+        self.life.points.append(
+            (at_s, {name: last.get(name, 0.0) + added.get(name, 0.0) for name in sorted(names)})
+        )
+
+    def growth_at(self, at_s: float) -> dict[str, int]:
+        """Return GPU bytes by owner beyond the ledger of the process at ``at_s``, on each rank."""
+        return self._grown(at_s, "gpu")
+
+    def host_growth_at(self, at_s: float) -> dict[str, int]:
+        """Return host bytes by owner that the process at ``at_s`` has gathered."""
+        return self._grown(at_s, "host")
+
+    def _grown(self, at_s: float, where: str) -> dict[str, int]:
+        life = self.life_at(at_s)
+        if life is None:
+            return {}
+        counts = life.counts_at(at_s)
+        grown: dict[str, int] = {}
+        for growth in self.growths_of(life):
+            if growth.where == where:
+                grown[growth.owner] = grown.get(growth.owner, 0) + growth.held(counts, life.index)
+        return grown
+
+    def growths_of(self, life: Life) -> tuple[Growth, ...]:
+        """Return the growths that a process's flags let be: eager engines capture nothing."""
+        return tuple(
+            growth
+            for growth in self.growths
+            if growth.owner != "cuda_graph_pools"
+            or (life.flags.lazy_capture and not life.flags.enforce_eager)
+        )
+
+    def ledger_at(self, at_s: float) -> Ledger | None:
+        """Return the ledger of the process that is ready at ``at_s``; None while there is none."""
+        life = self.life_at(at_s)
+        if life is None or life.ready_s is None or at_s < life.ready_s:
+            return None
+        return life.startup.ledger
+
+    def allocated_bytes(self, at_s: float) -> int:
+        """Return what torch counts as allocated on each rank at ``at_s``, between steps."""
+        return self._loaded(at_s) + self._torch_growth(at_s, allocated=True)
+
+    def reserved_bytes(self, at_s: float) -> int:
+        """Return what torch has reserved on each rank at ``at_s``."""
+        ledger = self.ledger_at(at_s)
+        loaded = self._loaded(at_s) if ledger is None else ledger.reserved
+        return loaded + self._torch_growth(at_s, allocated=False)
+
+    def _loaded(self, at_s: float) -> int:
+        """What a process has allocated so far: nothing, the weights, or all of its ledger."""
+        life = self.life_at(at_s)
+        if life is None:
+            return 0
+        sums = life.startup.ledger
+        if self.ledger_at(at_s) is not None:
+            return sums.allocated
+        done = {phase.name for phase in life.startup.phases if life.start_s + phase.to_s <= at_s}
+        loaded = sums.weights if "weight load" in done else 0
+        return loaded + (sums.kv_cache if "kv sizing" in done else 0)
+
+    def _torch_growth(self, at_s: float, *, allocated: bool) -> int:
+        life = self.life_at(at_s)
+        if life is None:
+            return 0
+        counts = life.counts_at(at_s)
+        return sum(
+            round(growth.held(counts, life.index) * (growth.allocated_share if allocated else 1.0))
+            for growth in self.growths_of(life)
+            if growth.where == "gpu"
+        )
+
+    def process_bytes(self, at_s: float) -> int:
+        """Return what nvidia-smi shows for the engine's process on each rank at ``at_s``."""
+        life = self.life_at(at_s)
+        if life is None:
+            return 0
+        sums = life.startup.ledger
+        outside = sums.cuda_context + sums.nccl
+        if self.ledger_at(at_s) is not None:
+            outside = sums.non_torch
+        return self.reserved_bytes(at_s) + outside
+
+    def free_bytes(self, rank: int, at_s: float) -> int:
+        """Return what nobody holds on the GPU of a rank at ``at_s``; below 0 where something cannot have succeeded."""
+        held = sum(t.n_bytes for t in self.tenants_at(at_s) if t.rank == rank)
+        return self.device.usable_bytes - held - self.process_bytes(at_s)
+
+    def worst_rank(self, at_s: float) -> int:
+        """Return the rank whose GPU has the least free; the first of equals."""
+        return min(self.ranks, key=lambda rank: self.free_bytes(rank, at_s))
+
+    def used_mib(self, rank: int, at_s: float) -> int:
+        """Return what nvidia-smi shows as used on the GPU of a rank at ``at_s``, MiB."""
+        return round((self.device.usable_bytes - self.free_bytes(rank, at_s)) / MIB)
+
+    def pid_of(self, rank: int, at_s: float) -> int | None:
+        """Return the pid of the worker of a rank at ``at_s``; None if there is none."""
+        life = self.life_at(at_s)
+        return None if life is None else FIRST_PID + 137 * life.index + 7 * rank
+
+    def host_rss_mib(self, at_s: float) -> dict[str, int]:
+        """Return the resident memory of the host processes by name at ``at_s``, MiB; growth is the engine core's."""
+        if self.life_at(at_s) is None:
+            return {}
+        rss = {
+            name if name != "Worker" else f"Worker_TP{rank}": mib
+            for name, mib in HOST_BASE_MIB
+            for rank in (self.ranks if name == "Worker" else range(1))
+        }
+        rss["EngineCore"] += round(sum(self.host_growth_at(at_s).values()) / MIB)
+        return rss
+
+    def crashes_between(self, from_s: float, to_s: float) -> list[Life]:
+        """Return the processes that an error ended after ``from_s`` and by ``to_s``, in order."""
+        return [
+            life
+            for life in self.lives
+            if life.ended_by and life.ended_s is not None and from_s < life.ended_s <= to_s
+        ]
+
+    def starts_between(self, from_s: float, to_s: float) -> int:
+        """Return how many processes started after ``from_s`` and by ``to_s``."""
+        return sum(from_s < life.start_s <= to_s for life in self.lives)
+
+    def state(self) -> tuple[object, ...]:
+        """Return what it is, in plain values: equal states have the same past and the same future."""
+        return (
+            self.shape, self.flags, self.device, self.gpus, self.growths, self.spikes, self.sizes_pool, self.seen,
+            self.failed_starts, [life.state() for life in self.lives], self.tenants, self.transients,
+            self.pending_spikes,
+        )  # fmt: skip
