@@ -135,7 +135,10 @@ def out_of_memory(
     memory.pending_spikes.clear()
     for request in (*engine.running, *engine.waiting):
         engine.abort(request)
-        request.finish_reason = "error"
+        if (
+            request.finish_ps is not None
+        ):  # An engine that keeps the cancelled has it sent again instead.
+            request.finish_reason = "error"
     start(cluster, replica, at_s)
     return message
 
@@ -160,13 +163,15 @@ def oom_message(memory: Memory, at_s: float, *, tried: int, rank: int | None = N
 def look(cluster: Cluster, replica: int, at_s: float) -> None:
     """Bring a replica's memory up to ``at_s``: count its new requests, make their workspaces, see whether all fits."""
     memory, engine = cluster.memory[replica], cluster.engines[replica]
+    if engine.is_dead and memory.life.ended_s is None:
+        memory.end(at_s)
     if engine.is_down or memory.ledger_at(at_s) is None:
         return
     _count(memory, engine.requests, at_s)
     if _spiked(cluster, replica, at_s):
         return
     if min(memory.free_bytes(rank, at_s) for rank in memory.ranks) < 0:
-        out_of_memory(cluster, replica, at_s, tried=_last_growth(memory, at_s))
+        out_of_memory(cluster, replica, at_s, tried=last_growth_bytes(memory, at_s))
 
 
 def _count(memory: Memory, requests: list[Request], at_s: float) -> None:
@@ -226,8 +231,8 @@ def room_for_workspace(memory: Memory, rank: int, at_s: float) -> int:
     return memory.free_bytes(rank, at_s) + memory.life.startup.ledger.activation_peak
 
 
-def _last_growth(memory: Memory, at_s: float) -> int:
-    """The size of the allocation that did not fit: the latest graph pool, or a page of 20 MiB for what grows slowly."""
+def last_growth_bytes(memory: Memory, at_s: float) -> int:
+    """Return the size of the allocation that did not fit: a part of the latest graph pool, else a segment of 20 MiB."""
     life = memory.life
     counts = life.counts_at(at_s)
     latest = 0
