@@ -217,6 +217,7 @@ class Engine:
         timeline.pending.clear()
         timeline.lost_ps = 0
         self._down_until_ps = NEVER
+        timeline.begin_process(NEVER)
         self._open(self.config, self.cost)
 
     def set_pauses(self, pauses: tuple[Pause, ...]) -> None:

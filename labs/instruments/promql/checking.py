@@ -14,7 +14,15 @@ from labs.instruments.promql.evaluation import (
     is_number,
 )
 from labs.instruments.promql.series import COUNTERS, HISTOGRAMS, NAMES
-from labs.instruments.promql.syntax import AGGREGATIONS, Aggregate, Binary, Call, Number, Selector
+from labs.instruments.promql.syntax import (
+    AGGREGATIONS,
+    SETS,
+    Aggregate,
+    Binary,
+    Call,
+    Number,
+    Selector,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +79,8 @@ def _check(expression: Expression) -> None:
                     raise PromqlError(
                         f"{side.metric}[…] is a range; {expression.sign} wants rate() or the like around it."
                     )
+                if expression.sign in SETS and is_number(side):
+                    raise PromqlError(f"{expression.sign} stands between two vectors, not numbers.")
                 _check(side)
 
 

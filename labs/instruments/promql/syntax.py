@@ -198,8 +198,6 @@ class _Reader:
             )
         # A power binds to the right, everything else to the left.
         right = self.expression(level if sign == "^" else level + 1)
-        if sign in SETS and (isinstance(left, Number) or isinstance(right, Number)):
-            raise PromqlError(f"{sign} stands between two vectors, not numbers.")
         if (
             isinstance(left, Number)
             and isinstance(right, Number)

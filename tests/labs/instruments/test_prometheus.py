@@ -162,6 +162,13 @@ def test_a_restarted_server_counts_from_0_and_says_since_when(at_page):
     assert value(found, "vllm:request_success_total", finished_reason="length") == len(done)
 
 
+def test_a_killed_server_answers_nobody(at_page):
+    world = at_page("metastable")
+    world.world.cluster.engines[0].kill()
+    world.world.cluster.advance(30.0)
+    assert metrics_text(replace(world.view, now_s=30.0)) == REFUSED
+
+
 @pytest.mark.parametrize(
     ("number_", "printed"),
     [
