@@ -1,0 +1,66 @@
+"""What a server writes when it is told to stop, when it dies, and when it starts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from labs.instruments.logs.entries import Entry
+from labs.instruments.logs.kernels import lines as kernel_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labs.instruments.logs.entries import Settings
+    from labs.simulator.engine import Engine
+    from labs.simulator.memory.state import Life, Memory
+
+_ORDERED = (
+    ("launcher.py:254", "API server: shutdown triggered"),
+    ("launcher.py:270", "API server: stopping engine client mode=abort timeout=0s"),
+    ("core_client.py:770", "MPClient: start timeout=0s"),
+    ("core_client.py:772", "MPClient: stopping engine manager"),
+    ("utils.py:628", "Process manager: send sigterm to process EngineCore"),
+    ("core.py:1454", "EngineCore: trigger received signal=SIGTERM"),
+    ("core_client.py:774", "MPClient: engine manager stopped"),
+    ("launcher.py:279", "API server: engine client stopped"),
+    ("launcher.py:304", "API server: shutting down FastAPI HTTP server"),
+)
+"""SIGTERM with the default ``--shutdown-timeout 0``, as a server wrote it."""
+
+
+def shutdown_lines(t_s: float) -> Iterator[Entry]:
+    """Return what a server writes that gets SIGTERM at ``t_s`` with no time to finish what runs."""
+    for source, text in _ORDERED:
+        yield Entry(t_s, "INFO", source, f"[shutdown] {text}")
+
+
+def lives_lines(engine: Engine, memory: Memory | None, settings: Settings) -> Iterator[Entry]:
+    """Return the lines of every start and end of a replica's server, in no order.
+
+    With a memory the start says its phases and the end its error; without one, only that it ended and is up.
+    """
+    if memory is not None:
+        for life in memory.lives:
+            yield from _life_lines(life, settings)
+        return
+    for process in engine.processes[1:]:
+        yield from shutdown_lines(process.stopped_s)
+    if settings.kernels is not None:
+        for process in engine.processes:
+            yield from kernel_lines(settings.kernels, process.up_s)
+
+
+def _life_lines(life: Life, settings: Settings) -> Iterator[Entry]:
+    for line in life.startup.lines:
+        yield Entry(life.start_s + line.after_s, line.level, line.source, line.text)
+    if settings.kernels is not None:
+        yield from kernel_lines(settings.kernels, life.start_s)
+    if life.ended_s is None:
+        return
+    if not life.ended_by:
+        yield from shutdown_lines(life.ended_s)
+    elif life.startup.failure is None:
+        yield Entry(life.ended_s, "ERROR", "core.py:1244", "EngineCore encountered a fatal error.")
+        yield Entry(
+            life.ended_s, "ERROR", "core.py:1244", f"torch.OutOfMemoryError: {life.ended_by}"
+        )
