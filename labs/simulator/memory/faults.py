@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from labs.simulator.cluster import Cluster
     from labs.simulator.memory.growth import Growth, Spike
     from labs.simulator.memory.ledger import MemoryFlags
+    from labs.simulator.memory.workspaces import MixedSizes
 
 LOOK_EVERY_S = 5.0
 
@@ -54,6 +55,19 @@ class WorkspaceSpikes:
         del at_s
         memory = cluster.memory[self.replica]
         memory.spikes = (*memory.spikes, self.spike)
+
+
+@dataclass(slots=True, frozen=True)
+class Fragmentation:
+    """A class of requests with workspaces of every size that leave something behind, from now on."""
+
+    replica: int
+    mixed_sizes: MixedSizes
+
+    def strike(self, cluster: Cluster, at_s: float) -> None:
+        """Let such requests go through the allocator."""
+        del at_s
+        cluster.memory[self.replica].mixed_sizes = self.mixed_sizes
 
 
 @dataclass(slots=True, frozen=True)

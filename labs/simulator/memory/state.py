@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
+from labs.simulator.memory.allocator import CachingAllocator
 from labs.simulator.memory.growth import ALL, Counts, Growth, Spike
 from labs.simulator.memory.ledger import (
     H100_SXM,
@@ -16,6 +17,7 @@ from labs.simulator.memory.ledger import (
     ModelShape,
 )
 from labs.simulator.memory.startup import Other, Others, StartUp, start_up
+from labs.simulator.memory.workspaces import MixedSizes, Moment, Workspaces
 
 HOST_BASE_MIB = (("APIServer", 1_240), ("EngineCore", 2_310), ("Worker", 4_950))
 """Resident memory of the host processes at start (a worker for each rank). Scenario constants."""
@@ -35,6 +37,7 @@ class Life:
     ended_s: float | None = None
     ended_by: str = ""
     """The error that ended it; empty for an ordered stop."""
+    workspaces: Workspaces | None = None
 
     @property
     def ready_s(self) -> float | None:
@@ -62,7 +65,7 @@ class Life:
         points = [(at_s, sorted(counts.items())) for at_s, counts in self.points]
         return (
             self.index, self.start_s, self.flags, self.startup.ready_after_s, self.startup.failure, points,
-            self.ended_s, self.ended_by,
+            self.ended_s, self.ended_by, None if self.workspaces is None else self.workspaces.state(),
         )  # fmt: skip
 
 
@@ -106,6 +109,7 @@ class Memory:
     """When the first process started, seconds; it has had its start-up behind it since before if it is served at once."""
     growths: tuple[Growth, ...] = ()
     spikes: tuple[Spike, ...] = ()
+    mixed_sizes: MixedSizes | None = None
     sizes_pool: bool = False
     """True if a restart gives the engine the pool that its ledger has room for; else the engine's config stands."""
     seen: int = 0
@@ -115,7 +119,7 @@ class Memory:
     lives: list[Life] = field(default_factory=list)
     tenants: list[Tenant] = field(default_factory=list)
     transients: list[Transient] = field(default_factory=list)
-    pending_spikes: list[int] = field(default_factory=list)
+    pending: list[int] = field(default_factory=list)
     """Engine indices of requests whose workspace is still to come."""
 
     def __post_init__(self) -> None:
@@ -224,6 +228,22 @@ class Memory:
             or (life.flags.lazy_capture and not life.flags.enforce_eager)
         )
 
+    def workspaces_of(self, life: Life) -> Workspaces | None:
+        """Return the workspaces of a process, made when first asked for; None if requests leave none."""
+        if life.workspaces is None and self.mixed_sizes is not None:
+            allocator = CachingAllocator(
+                life.startup.ledger.free, expandable_segments=life.flags.expandable_segments
+            )
+            life.workspaces = Workspaces(self.mixed_sizes, allocator)
+        return life.workspaces
+
+    def moment_at(self, at_s: float) -> Moment:
+        """Return what requests of mixed sizes have made of the allocator at ``at_s``, beside the ledger."""
+        life = self.life_at(at_s)
+        if life is None or life.workspaces is None:
+            return Moment(at_s, 0, 0, 0, 0)
+        return life.workspaces.at(at_s)
+
     def ledger_at(self, at_s: float) -> Ledger | None:
         """Return the ledger of the process that is ready at ``at_s``; None while there is none."""
         life = self.life_at(at_s)
@@ -233,13 +253,14 @@ class Memory:
 
     def allocated_bytes(self, at_s: float) -> int:
         """Return what torch counts as allocated on each rank at ``at_s``, between steps."""
-        return self._loaded(at_s) + self._torch_growth(at_s, allocated=True)
+        growth = self._torch_growth(at_s, allocated=True) + self.moment_at(at_s).allocated
+        return self._loaded(at_s) + growth
 
     def reserved_bytes(self, at_s: float) -> int:
         """Return what torch has reserved on each rank at ``at_s``."""
         ledger = self.ledger_at(at_s)
         loaded = self._loaded(at_s) if ledger is None else ledger.reserved
-        return loaded + self._torch_growth(at_s, allocated=False)
+        return loaded + self._torch_growth(at_s, allocated=False) + self.moment_at(at_s).reserved
 
     def _loaded(self, at_s: float) -> int:
         """What a process has allocated so far: nothing, the weights, or all of its ledger."""
@@ -279,6 +300,10 @@ class Memory:
         """Return what nobody holds on the GPU of a rank at ``at_s``; below 0 where something cannot have succeeded."""
         held = sum(t.n_bytes for t in self.tenants_at(at_s) if t.rank == rank)
         return self.device.usable_bytes - held - self.process_bytes(at_s)
+
+    def largest_free_bytes(self, rank: int, at_s: float) -> int:
+        """Return the largest block that a request could get on a rank at ``at_s``: from the driver, or cached by requests."""
+        return max(self.free_bytes(rank, at_s), self.moment_at(at_s).largest_free)
 
     def worst_rank(self, at_s: float) -> int:
         """Return the rank whose GPU has the least free; the first of equals."""
@@ -322,5 +347,5 @@ class Memory:
         return (
             self.shape, self.flags, self.device, self.gpus, self.growths, self.spikes, self.sizes_pool, self.seen,
             self.failed_starts, [life.state() for life in self.lives], self.tenants, self.transients,
-            self.pending_spikes,
+            self.pending, self.mixed_sizes,
         )  # fmt: skip

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from labs.simulator.memory.allocator import OutOfMemoryError
 from labs.simulator.memory.growth import ALL, LazyCapture
 from labs.simulator.memory.ledger import MIB
 from labs.simulator.memory.messages import cuda_out_of_memory
@@ -132,7 +133,7 @@ def out_of_memory(
     memory, engine = cluster.memory[replica], cluster.engines[replica]
     message = oom_message(memory, at_s, tried=tried, rank=rank)
     memory.end(at_s, message)
-    memory.pending_spikes.clear()
+    memory.pending.clear()
     for request in (*engine.running, *engine.waiting):
         engine.abort(request)
         if (
@@ -168,7 +169,7 @@ def look(cluster: Cluster, replica: int, at_s: float) -> None:
     if engine.is_down or memory.ledger_at(at_s) is None:
         return
     _count(memory, engine.requests, at_s)
-    if _spiked(cluster, replica, at_s):
+    if not _served(cluster, replica, at_s):
         return
     if min(memory.free_bytes(rank, at_s) for rank in memory.ranks) < 0:
         out_of_memory(cluster, replica, at_s, tried=last_growth_bytes(memory, at_s))
@@ -176,6 +177,8 @@ def look(cluster: Cluster, replica: int, at_s: float) -> None:
 
 def _count(memory: Memory, requests: list[Request], at_s: float) -> None:
     kinds = {spike.request_class for spike in memory.spikes}
+    if memory.mixed_sizes is not None:
+        kinds.add(memory.mixed_sizes.request_class)
     added: dict[str, float] = {ALL: 0.0}
     for index in range(memory.seen, len(requests)):
         name = requests[index].request_class
@@ -183,28 +186,48 @@ def _count(memory: Memory, requests: list[Request], at_s: float) -> None:
         if name:
             added[name] = added.get(name, 0.0) + 1.0
         if name in kinds:
-            memory.pending_spikes.append(index)
+            memory.pending.append(index)
     memory.seen = len(requests)
     memory.count(at_s, added)
 
 
-def _spiked(cluster: Cluster, replica: int, at_s: float) -> bool:
-    """Make the workspaces that are due; return True if one killed the engine."""
+def _served(cluster: Cluster, replica: int, at_s: float) -> bool:
+    """Make the workspaces that are due; return False if one killed the engine."""
     memory, engine = cluster.memory[replica], cluster.engines[replica]
-    due = [i for i in memory.pending_spikes if engine.requests[i].first_scheduled_ps is not None]
+    due = [i for i in memory.pending if engine.requests[i].first_scheduled_ps is not None]
     if not due:
-        return False
-    memory.pending_spikes = [i for i in memory.pending_spikes if i not in due]
+        return True
+    memory.pending = [i for i in memory.pending if i not in due]
     for index in due:
         request = engine.requests[index]
-        needed = workspace_bytes(memory, request)
-        rank = memory.worst_rank(at_s)
+        tried = _does_not_fit(memory, request, at_s)
+        if tried is not None:
+            out_of_memory(cluster, replica, at_s, tried=tried)
+            return False
+    return True
+
+
+def _does_not_fit(memory: Memory, request: Request, at_s: float) -> int | None:
+    """Make the workspaces of one request; return the bytes of the allocation that failed, or None."""
+    rank = memory.worst_rank(at_s)
+    needed = workspace_bytes(memory, request)
+    if needed:
         failed = needed > room_for_workspace(memory, rank, at_s)
         memory.transients.append(Transient(at_s, needed, request.request_id, failed))
         if failed:
-            out_of_memory(cluster, replica, at_s, tried=_pages(needed), rank=rank)
-            return True
-    return False
+            return _pages(needed)
+    workspaces = memory.workspaces_of(memory.life)
+    if workspaces is None or workspaces.kind.request_class != request.request_class:
+        return None
+    try:
+        workspaces.serve(
+            at_s,
+            request.prompt_tokens,
+            capacity=workspaces.at(at_s).reserved + memory.free_bytes(rank, at_s),
+        )
+    except OutOfMemoryError as error:
+        return error.tried
+    return None
 
 
 def workspace_bytes(memory: Memory, request: Request) -> int:

@@ -1,0 +1,82 @@
+"""Workspaces of every size beside small things that stay: how one engine's allocator falls into pieces."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from labs.simulator.memory.allocator import CachingAllocator
+
+
+@dataclass(slots=True, frozen=True)
+class MixedSizes:
+    """A class of requests that take a workspace as long as they are, and leave an entry in a bounded cache.
+
+    An image encoder with its embeddings or a tenant's adapter behaves so. The cache is bounded, so that what is
+    allocated is flat; but an entry that was split from a workspace's segment pins it, and the next longer
+    workspace needs a new one.
+    """
+
+    request_class: str
+    workspace_bytes_per_token: int
+    entry_bytes_per_token: int
+    entries_kept: int
+    owner: str = "workspace"
+    entry_owner: str = "embedding_cache"
+
+
+class Moment(NamedTuple):
+    """What the allocator held after a request, bytes."""
+
+    at_s: float
+    reserved: int
+    allocated: int
+    inactive_split: int
+    largest_free: int
+
+
+@dataclass(slots=True)
+class Workspaces:
+    """The workspaces of one process. Every rank does the same."""
+
+    kind: MixedSizes
+    allocator: CachingAllocator
+    entries: list[int] = field(default_factory=list)
+    """Handles of the entries kept, oldest first."""
+    history: list[Moment] = field(default_factory=list)
+
+    def serve(self, at_s: float, prompt_tokens: int, *, capacity: int) -> None:
+        """Take the workspace of a request, leave its entry, let go of the workspace and of the oldest entry.
+
+        ``capacity`` is what the device has for this allocator now, bytes. Raises OutOfMemoryError.
+        """
+        allocator = self.allocator
+        allocator.capacity = capacity
+        workspace = allocator.allocate(
+            prompt_tokens * self.kind.workspace_bytes_per_token, self.kind.owner
+        )
+        allocator.free(workspace)
+        entry = max(1, prompt_tokens * self.kind.entry_bytes_per_token)
+        self.entries.append(allocator.allocate(entry, self.kind.entry_owner))
+        if len(self.entries) > self.kind.entries_kept:
+            allocator.free(self.entries.pop(0))
+        self.history.append(
+            Moment(
+                at_s,
+                allocator.reserved,
+                allocator.allocated,
+                allocator.inactive_split,
+                allocator.largest_free,
+            )
+        )
+
+    def at(self, at_s: float) -> Moment:
+        """Return what the allocator held at ``at_s``; nothing before the first request."""
+        place = bisect_right(self.history, at_s, key=lambda moment: moment.at_s)
+        return self.history[place - 1] if place else Moment(at_s, 0, 0, 0, 0)
+
+    def state(self) -> tuple[object, ...]:
+        """Return it in plain values."""
+        return (self.kind, self.allocator.state(), self.entries, self.history)
