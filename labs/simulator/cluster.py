@@ -1,30 +1,31 @@
 """A world: traffic, a router, replicas of an engine; and what can be done to it."""
 
+from __future__ import annotations
+
 import hashlib
 import heapq
-import random
-from dataclasses import astuple
 from typing import TYPE_CHECKING
 
-from labs.simulator.cost_model import CostModel
 from labs.simulator.engine import Engine
-from labs.simulator.faults import Fault
-from labs.simulator.hardware.state import Hardware
+from labs.simulator.front import Front
 from labs.simulator.memory import supervise
-from labs.simulator.request import Request, Status, to_ps
-from labs.simulator.router import RouterDelay
-from labs.simulator.scheduler import EngineConfig
+from labs.simulator.router import Policy, RoundRobin, RouterDelay
 from labs.simulator.workload import Burst, Workload
 
 if TYPE_CHECKING:
+    from labs.simulator.clients import Clients, ClosedLoopSpec
+    from labs.simulator.cost_model import CostModel
+    from labs.simulator.faults import Fault
+    from labs.simulator.hardware.state import Hardware
     from labs.simulator.memory.state import Memory
+    from labs.simulator.request import Request
+    from labs.simulator.scheduler import EngineConfig
 
 
 class Cluster:
     """A router, engines and a workload, advanced together. Picklable at any point; deterministic.
 
-    The router takes the replicas that are up in turn. For each request it draws a delay and a point for
-    shedding from two streams of its own, whether it needs them or not, so that a change alters
+    For each request the router draws a delay and a point for shedding from two streams of its own, whether it needs them or not, so that a change alters
     nothing but what it is about.
     """
 
@@ -41,6 +42,9 @@ class Cluster:
         faults: tuple[tuple[float, Fault], ...] = (),
         sample_every_s: float = 5.0,
         hardware: Hardware | None = None,
+        policy: Policy = RoundRobin(),  # noqa: B008
+        clients: Clients | None = None,
+        closed_loop: ClosedLoopSpec | None = None,
     ) -> None:
         """Make a world at ``start_s`` with ``replicas`` idle engines; ``faults`` are (at_s, fault).
 
@@ -65,11 +69,7 @@ class Cluster:
         if hardware is not None:
             for replica, engine in enumerate(self.engines):
                 engine.set_cost(hardware.cost(replica, cost))
-        self._delays = random.Random(f"router-delay:{seed}")
-        self._sheds = random.Random(f"shed:{seed}")
-        self._turn = 0
-        self._under_way: list[tuple[int, int, Request]] = []
-        """Heap of (arrival at the engine, order of sending, request): what the router still holds."""
+        self.front = Front(self, seed=seed, policy=policy, clients=clients, closed_loop=closed_loop)
         self._faults: list[tuple[float, int, Fault]] = []
         self._num_faults = 0
         for at_s, fault in faults:
@@ -96,34 +96,8 @@ class Cluster:
     def _run(self, until_s: float) -> None:
         if until_s < self.now_s:
             return
-        for request in self.workload.until(until_s):
-            self._receive(request)
-        until_ps = to_ps(until_s)
-        while self._under_way and self._under_way[0][0] <= until_ps:
-            request = heapq.heappop(self._under_way)[-1]
-            self.engines[request.replica].submit(request)
-        for engine in self.engines:
-            engine.advance(until_s)
+        self.front.run(until_s)
         self.now_s = until_s
-
-    def _receive(self, request: Request) -> None:
-        delay_s = self.router_delay.at(self._delays.gauss(0.0, 1.0))
-        is_shed = self._sheds.random() < self.shed_share
-        self.requests.append(request)
-        if is_shed:
-            request.client_arrival_s = request.arrival_s
-            request.status = Status.SHED
-            request.finish_reason = "error"
-            request.finish_ps = request.arrival_ps
-            return
-        if self.max_tokens_limit is not None and request.max_tokens > self.max_tokens_limit:
-            request.max_tokens = self.max_tokens_limit
-            request.cut = True
-        ready = [i for i, engine in enumerate(self.engines) if engine.ready_s <= request.arrival_s]
-        choices = ready or range(len(self.engines))
-        request.route(choices[self._turn % len(choices)], delay_s)
-        self._turn += 1
-        heapq.heappush(self._under_way, (request.arrival_ps, len(self.requests), request))
 
     def add_replica(
         self, ready_at_s: float, config: EngineConfig | None = None, cost: CostModel | None = None
@@ -133,6 +107,7 @@ class Cluster:
         if self.hardware is not None:
             cost = self.hardware.added(cost, self.now_s)
         self.engines.append(self._engine(config or self.config, cost, max(ready_at_s, self.now_s)))
+        self.front.add_replica()
         return len(self.engines) - 1
 
     def set_router_delay(self, delay: RouterDelay) -> None:
@@ -185,10 +160,8 @@ class Cluster:
             if request.index < 0:  # An engine's state holds those that it was given.
                 digest.update(repr(request.state()).encode())
         rest = (
-            self.now_s, self.shed_share, self.max_tokens_limit, astuple(self.router_delay), self._turn,
-            [(at_ps, order) for at_ps, order, _ in sorted(self._under_way, key=lambda entry: entry[:2])],
+            self.now_s, self.shed_share, self.max_tokens_limit, self.front.state(),
             sorted(self._faults, key=lambda entry: entry[:2]), self.workload.state(),
-            self._delays.getstate(), self._sheds.getstate(),
         )  # fmt: skip
         digest.update(repr(rest).encode())
         if self.hardware is not None:

@@ -307,6 +307,16 @@ class Engine:
         return tuple(self._core.running)
 
     @property
+    def num_unfinished(self) -> int:
+        """Requests that run, wait, or have arrived unseen."""
+        return self.num_queued + len(self._core.running)
+
+    @property
+    def num_queued(self) -> int:
+        """Requests that wait or have arrived unseen."""
+        return len(self._core.waiting) + len(self._timeline.pending)
+
+    @property
     def num_free_blocks(self) -> int:
         """Blocks that nobody holds."""
         return self._core.num_free

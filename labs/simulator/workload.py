@@ -40,6 +40,18 @@ class RequestClass:
     prompt: LengthDistribution
     output: LengthDistribution
     priority: int = 0
+    prefix_group: str = ""
+    """Name of the text that all its prompts begin with, a template; empty: none."""
+    prefix_tokens: int = 0
+    """Length of that text; ``prompt`` is what follows it."""
+    prefix_groups: int = 1
+    """How many such texts there are, each request having one of them at random."""
+    prefix_base: tuple[tuple[str, int], ...] = ()
+    """What the text itself begins with: (name, tokens), shortest first; see ``Request.prefix``."""
+    whole_prefill: bool = False
+    """Its prefills are not cut to the step's budget, where the engine allows it."""
+    defects: tuple[tuple[str, float], ...] = ()
+    """(kind, share of its requests): what is wrong with their bodies, see ``labs.simulator.gateway``."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -68,11 +80,56 @@ class WorkloadSpec:
             raise ValueError(f"rates must be in order of time and not negative: {self.rates}")
 
 
+def pick(classes: Sequence[RequestClass], point: float) -> RequestClass:
+    """Return the class at ``point``, 0 to 1, of the mix."""
+    point *= sum(kind.share for kind in classes)
+    for kind in classes:
+        point -= kind.share
+        if point < 0:
+            return kind
+    return classes[-1]
+
+
+def make_request(
+    kind: RequestClass,
+    request_id: str,
+    arrival_s: float,
+    *,
+    prompt_z: float,
+    output_z: float,
+    prefix_point: float,
+    defect_point: float,
+) -> Request:
+    """Return a request of ``kind``: lengths at two standard normal deviates, the rest at points from 0 to 1."""
+    prefix: tuple[tuple[str, int], ...] = ()
+    if kind.prefix_tokens:
+        which = int(prefix_point * kind.prefix_groups)
+        name = f"{kind.prefix_group}/{which}" if kind.prefix_groups > 1 else kind.prefix_group
+        prefix = (*kind.prefix_base, (name, kind.prefix_tokens))
+    defect = ""
+    for name, share in kind.defects:
+        defect_point -= share
+        if defect_point < 0:
+            defect = name
+            break
+    return Request(
+        request_id=request_id,
+        arrival_s=arrival_s,
+        prompt_tokens=kind.prefix_tokens + kind.prompt.at(prompt_z),
+        max_tokens=kind.output.at(output_z),
+        priority=kind.priority,
+        request_class=kind.name,
+        prefix=prefix,
+        whole_prefill=kind.whole_prefill,
+        defect=defect,
+    )
+
+
 @dataclass(slots=True)
 class Workload:
     """The stream of requests of one seed. Picklable at any point.
 
-    Each request takes one number from each of four streams (gap, class, prompt, output), so a
+    Each request takes one number from each of six streams (gap, class, prompt, output, prefix, defect), so a
     knob changes only what it governs: the k-th request has the same deviates at any rate and in
     any mix, and a rate that changes at t leaves all that came before t as it was.
     """
@@ -89,20 +146,32 @@ class Workload:
     _mix: random.Random = field(init=False)
     _prompts: random.Random = field(init=False)
     _outputs: random.Random = field(init=False)
+    _prefixes: random.Random = field(init=False)
+    _defects: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
-        """Open the four streams."""
+        """Open the six streams."""
         self._gaps = random.Random(f"gaps:{self.seed}")
         self._mix = random.Random(f"mix:{self.seed}")
         self._prompts = random.Random(f"prompts:{self.seed}")
         self._outputs = random.Random(f"outputs:{self.seed}")
+        self._prefixes = random.Random(f"prefixes:{self.seed}")
+        self._defects = random.Random(f"defects:{self.seed}")
         self._last_s = self.start_s
         self._gap = self._gaps.expovariate(1.0)
 
     def state(self) -> tuple[object, ...]:
         """Return where the stream is, in plain values."""
         states = tuple(
-            stream.getstate() for stream in (self._gaps, self._mix, self._prompts, self._outputs)
+            stream.getstate()
+            for stream in (
+                self._gaps,
+                self._mix,
+                self._prompts,
+                self._outputs,
+                self._prefixes,
+                self._defects,
+            )
         )
         return (
             self.spec,
@@ -174,20 +243,14 @@ class Workload:
         return sorted(edges)
 
     def _make(self, arrival_s: float) -> Request:
-        point = self._mix.random() * sum(kind.share for kind in self.spec.classes)
-        chosen = self.spec.classes[-1]
-        for kind in self.spec.classes:
-            point -= kind.share
-            if point < 0:
-                chosen = kind
-                break
-        request = Request(
-            request_id=f"r{self.count:06d}",
-            arrival_s=arrival_s,
-            prompt_tokens=chosen.prompt.at(self._prompts.gauss(0.0, 1.0)),
-            max_tokens=chosen.output.at(self._outputs.gauss(0.0, 1.0)),
-            priority=chosen.priority,
-            request_class=chosen.name,
+        request = make_request(
+            pick(self.spec.classes, self._mix.random()),
+            f"r{self.count:06d}",
+            arrival_s,
+            prompt_z=self._prompts.gauss(0.0, 1.0),
+            output_z=self._outputs.gauss(0.0, 1.0),
+            prefix_point=self._prefixes.random(),
+            defect_point=self._defects.random(),
         )
         self.count += 1
         self._last_s = arrival_s
