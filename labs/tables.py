@@ -1,6 +1,6 @@
 """The information table of a lab, for the workers that mark: from its file, or computed here and kept by digest.
 
-The file beside the spec is what ``prove_lab`` wrote. After a change of simulator or spec it is another's; a worker
+The file beside the spec is what ``prove`` wrote. After a change of simulator or spec it is another's; a worker
 that needs the table then computes it seed by seed and stores each seed, so that a worker that is stopped half-way
 leaves its work to the next one.
 """

@@ -136,7 +136,7 @@ def test_what_is_half_typed_survives_a_reading(page, sign_in):
     page.locator("#explanation-text").fill("half a thought")
     page.locator("#mechanism").select_option("pool_leaks")
     page.locator("input[name=layer][value=lifetime]").check(force=True)
-    page.locator("#ttft-table summary").click()
+    page.locator("#alarm-table summary").click()
     act(page, "#tool-ledger")
     page.locator("[id$=unaccounted_share]").select_option("shows")
     act(page, "#tool-gaps")
@@ -145,7 +145,7 @@ def test_what_is_half_typed_survives_a_reading(page, sign_in):
     assert page.locator("#mechanism").input_value() == "pool_leaks"
     assert page.locator("input[name=layer][value=lifetime]").is_checked()
     assert page.locator("[id$=unaccounted_share]").input_value() == "shows"
-    assert page.locator("#ttft-table").get_attribute("open") is not None
+    assert page.locator("#alarm-table").get_attribute("open") is not None
 
 
 def test_a_mistake_in_the_diagnosis_keeps_the_rest_and_leads_to_the_field(

@@ -38,7 +38,7 @@ def test_files_of_another_code_are_an_error_that_says_what_to_run(monkeypatch):
     monkeypatch.setattr(pool, "table", broken)
     (found,) = checks.content_check(None)
     assert found.id == "labs.E003"
-    assert "prove_lab" in found.hint
+    assert "prove" in found.hint
 
 
 @pytest.mark.parametrize("error", [redis.ConnectionError, redis.TimeoutError])

@@ -231,15 +231,17 @@ def test_an_instrument_that_perturbs_slows_the_engine_while_it_measures(at_page)
     assert world.world.cluster.engines[0].slowdown == 1.0
 
 
-def test_verification_speaks_of_both_promises_over_its_window(at_page):
+def test_verification_speaks_of_what_paged_and_of_every_promise_over_its_window(at_page):
     world = at_page("demand")
     (before,) = tell(world, "verify")
     assert before.kind == "verification"
     assert "window 0:00 to 5:00" in before.text
     assert "held" not in before.text
-    assert set(before.signals) == {"ttft_p95_s", "gap_p95_s"}
+    assert set(before.signals) == {"ttft_p95_s", "promise:ttft", "promise:gap"}
+    assert before.signals["ttft_p95_s"] == incident.alarm_now(world)
     *_, after = tell(world, "restart --kv-cache-dtype fp8", "wait 30m", "wait 5m", "verify")
-    assert after.text.count("held") == 2
+    assert after.text.count("  held") == 3
+    assert all(after.signals[f"promise:{name}"] >= 0.95 for name in ("ttft", "gap"))
 
 
 def test_users_hurt_never_fall_while_the_storm_goes_on(at_page):

@@ -71,7 +71,7 @@ def test_the_counterexamples_that_the_course_promises_are_there():
         ),
         (
             '[[demand]]\nuntil = { signal = "gpu_util", below = 0.1 }\nrepeat = ["nvidia-smi"]',
-            r"gpu_util did not fall below 0.1",
+            r"gpu_util did not come to \{'signal': 'gpu_util', 'below': 0\.1\}",
         ),
         ("[[demand", r"try.toml: not valid TOML"),
     ],

@@ -4,7 +4,6 @@ import pytest
 
 from labs import plays, pool, proof
 from labs.log import spent_s
-from labs.management.commands.prove_lab import proof_lines
 
 SLUG = "preemption-storm"
 
@@ -86,14 +85,25 @@ def test_no_fault_world_is_transient(spec, table):
 
 
 def test_ceilings_are_held_to_the_most_that_was_earned():
-    (line,) = proof.ceilings({"cheat": [10.0, 61.0]}, {"cheat": 60.0})
+    (line,) = proof.ceilings({"cheat": [10.0, 61.0]}, {"cheat": 60.0}, {})
     assert line.verdict == "red"
     assert "10.0 to 61.0 on 2 seeds" in str(line)
 
 
-@pytest.mark.slow
-def test_the_whole_proof_has_a_line_for_every_statement(spec):
-    lines = list(proof_lines(spec))
-    assert sorted({line.number for line in lines}) == [1, 2, 3, 4, 5, 7, 8, 9]
-    by_number = {n: {x.verdict for x in lines if x.number == n} for n in (2, 4, 7, 8, 9)}
-    assert not [n for n, verdicts in by_number.items() if "red" in verdicts]
+def test_a_ceiling_that_was_raised_says_why():
+    (line,) = proof.ceilings(
+        {"cheat": [10.0]}, {"cheat": 60.0}, {"cheat": "both worlds have one cure"}
+    )
+    assert "both worlds have one cure" in line.note
+
+
+def test_a_play_that_must_not_pass_and_does_is_red():
+    (good,) = proof.never_passes({"cheat": 0})
+    (bad,) = proof.never_passes({"cheat": 1})
+    assert (good.verdict, bad.verdict) == ("green", "red")
+
+
+def test_a_tempting_fix_that_mends_once_is_red():
+    (line,) = proof.tempting({"cap": (1, 20)})
+    assert line.verdict == "red"
+    assert "of 20 seeds" in str(line)

@@ -8,30 +8,36 @@ import pytest
 
 from labs import incident, pool, table_runs, worlds
 from labs.catalogue import folder_of
-from labs.digest import meaning, world_digest
-from labs.instruments.signals import signal_values
+from labs.digest import behaviour, meaning, spec_digest
+from labs.instruments.registry import signal_values
+from labs.specs import Bound
 
 SLUG = "preemption-storm"
 FILE = json.loads(gzip.decompress((folder_of(SLUG) / "table.json.gz").read_bytes()))
 POOL = json.loads((folder_of(SLUG) / "pool.json").read_text())
 
 
-def test_the_committed_pool_and_table_are_of_this_code_and_spec():
-    assert FILE["digest"] == POOL["digest"] == world_digest(SLUG)
+def test_the_committed_pool_and_table_are_of_this_spec(spec):
+    assert FILE["spec"] == POOL["spec"] == spec_digest(spec)
+
+
+def test_the_worlds_still_do_what_they_did_when_the_table_was_computed(spec):
+    assert FILE["behaviour"] == behaviour(spec)
 
 
 def test_the_pool_serves_each_world_as_often():
     counts = [
         sum(e["hypothesis"] == name for e in POOL["seeds"]) for name in ("demand", "metastable")
     ]
-    assert counts == [20, 20]
-    first = [e["hypothesis"] for e in POOL["seeds"][:20]]
-    assert {first.count("demand"), first.count("metastable")} <= set(range(5, 16))
+    assert counts[0] == counts[1]
+    assert sum(counts) >= 20
+    half = [e["hypothesis"] for e in POOL["seeds"][: sum(counts) // 2]]
+    assert min(half.count("demand"), half.count("metastable")) >= len(half) / 4
 
 
 def test_table_pool_and_twins_never_share_a_seed():
     table, served = set(FILE["seeds"]), {e["seed"] for e in POOL["seeds"]}
-    assert len(table) == 40
+    assert len(table) == len(FILE["seeds"]) >= 20
     assert not table & served
     assert max(table) < table_runs.POOL_FROM <= min(served)
 
@@ -81,7 +87,7 @@ def test_a_served_world_was_healthy_before_its_fault(spec, pages):
         usage = sum(s.kv_cache_usage_perc for s in samples) / len(samples)
         ttft = [
             value
-            for at_s, value in incident.ttft_series(world, from_s=timeline.healthy_from_s)
+            for at_s, value in incident.alarm_series(world, from_s=timeline.healthy_from_s)
             if at_s <= timeline.fault_at_s
         ]
         assert max(ttft) <= 0.6
@@ -96,7 +102,7 @@ def test_a_served_world_shows_the_symptom_at_its_page(pages):
     for world in pages:
         samples = [s for s in world.world.cluster.engines[0].samples if s.t_s >= -300]
         climbing = [s.preemptions_reported for s in samples[::12]]
-        values = signal_values(world.view)
+        values = signal_values(world.view, ["ttft_p95_s", "gap_p95_s", "tensor_active", "gpu_util"])
         assert values["ttft_p95_s"] > 0.6
         assert values["gap_p95_s"] > 1
         assert sum(s.kv_cache_usage_perc for s in samples) / len(samples) >= 0.94
@@ -105,33 +111,27 @@ def test_a_served_world_shows_the_symptom_at_its_page(pages):
         assert values["gpu_util"] > 0.95
 
 
-def test_a_world_that_was_not_healthy_is_not_admitted(at_page, monkeypatch):
-    world = at_page("demand")
-    assert table_runs.was_healthy(world)
-    assert table_runs.shows_symptom(world)
-    for limit in ("HEALTHY_TTFT_P95_S", "HEALTHY_PREEMPTIONS"):
-        with monkeypatch.context() as patch:
-            patch.setattr(table_runs, limit, -1)
-            assert not table_runs.was_healthy(world)
-    with monkeypatch.context() as patch:
-        patch.setattr(table_runs, "HEALTHY_KV", (0.0, 0.1))
-        assert not table_runs.was_healthy(world)
-    assert not table_runs.shows_symptom(at_page("healthy"))
+@pytest.mark.parametrize("name", ["healthy", "healthy_mean", "page", "hurt"])
+def test_a_world_outside_a_bound_of_its_admission_is_not_served(spec, seeds, name):
+    assert table_runs.stays_hurt(spec, "demand", seeds["demand"])
+    never = Bound(signal="kv_usage", at_least=2.0)
+    strict = spec.model_copy(
+        update={"admission": spec.admission.model_copy(update={name: (never,)})}
+    )
+    assert not table_runs.stays_hurt(strict, "demand", seeds["demand"])
 
 
-def test_a_file_of_another_code_is_not_used(monkeypatch):
-    monkeypatch.setattr(pool, "world_digest", lambda slug: "another")
+def test_a_file_of_another_spec_is_not_used(monkeypatch):
+    monkeypatch.setattr(pool, "spec_digest", lambda spec: "another")
     pool.admitted.cache_clear()
-    with pytest.raises(
-        pool.NotProved, match=r"pool\.json belongs to another .*manage.py prove_lab"
-    ):
+    with pytest.raises(pool.NotProved, match=r"pool\.json follows from another .*manage.py prove"):
         pool.admitted(SLUG)
     pool.admitted.cache_clear()
 
 
 def test_a_missing_file_says_what_to_run(monkeypatch, tmp_path):
     monkeypatch.setattr(pool, "folder_of", lambda slug: tmp_path)
-    with pytest.raises(pool.NotProved, match=r"pool\.json is missing; run: manage.py prove_lab"):
+    with pytest.raises(pool.NotProved, match=r"pool\.json is missing; run: manage.py prove"):
         pool.record(SLUG)
 
 

@@ -92,7 +92,7 @@ def test_a_world_that_is_only_looked_at_is_its_own_twin(spec, seeds, at_page):
     assert twin.digest == live.world.cluster.digest()
     assert not twin.passes
     assert twin.lost_share == 0
-    assert twin.page_load > 0.95
+    assert twin.parameter > 0.95
 
 
 def test_a_twin_refuses_what_its_engine_would(at_page):

@@ -110,7 +110,7 @@ MARK = {
         "hypothesis": "demand",
         "seed": 2000009,
         "users_hurt": {"you": 720, "reference": 638, "untouched": 720},
-        "ttft": {
+        "alarm": {
             "you": [
                 [-1800, 0.4191],
                 [-1200, 0.3552],
@@ -217,7 +217,7 @@ MARK = {
                 "title": "p95 TTFT and longest gap, five minutes",
             },
         ],
-        "page_load": 1.199,
+        "parameter": 1.199,
     },
 }
 

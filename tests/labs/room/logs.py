@@ -32,9 +32,10 @@ def change(number, operation, text="Changed."):
     )
 
 
-def verification(number, ttft, gap):
-    signals = {"ttft_p95_s": ttft, "gap_p95_s": gap}
-    return entry("command", kind="verification", number=number, signals=signals)
+def verification(number, alarm, at_s=300, **kept):
+    """One verification: what the alarm read, and the share of users to whom each promise was kept."""
+    signals = {SPEC.alarm.signal: alarm} | {f"promise:{key}": share for key, share in kept.items()}
+    return entry("command", at_s=at_s, kind="verification", number=number, signals=signals)
 
 
 def log(*entries):

@@ -15,7 +15,9 @@ def _healthy(monkeypatch):
 
 def test_the_newest_reading_is_on_top_and_changes_are_not_in_it():
     notes = begun(
-        reading(number=1), change(2, {"verb": "shed", "percent": "20"}), verification(3, 0.4, 0.2)
+        reading(number=1),
+        change(2, {"verb": "shed", "percent": "20"}),
+        verification(3, 0.4, ttft=1.0, gap=1.0),
     ).notebook
     assert [(note.number, note.title) for note in notes] == [(3, "Verification"), (1, "KV ledger")]
 

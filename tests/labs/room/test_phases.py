@@ -19,15 +19,25 @@ def test_the_first_phase_that_is_not_done_is_now():
 
 
 def test_a_missed_verification_opens_another_round():
-    found = begun(reading(), diagnosis(), change(2, SHED), verification(3, 300.0, 0.5))
+    found = begun(
+        reading(), diagnosis(), change(2, SHED), verification(3, 300.0, ttft=0.1, gap=0.2)
+    )
     round_ = states(found)
     assert (round_["Diagnose"], round_["Change"], round_["Verify"]) == ("now", "tried", "tried")
     assert found.wanted.startswith("Another round.")
 
 
 def test_a_verification_that_holds_leads_to_the_explanation():
-    found = begun(reading(), diagnosis(), change(2, SHED), verification(3, 0.4, 0.5))
+    found = begun(
+        reading(), diagnosis(), change(2, SHED), verification(3, 0.4, ttft=0.99, gap=0.98)
+    )
     assert states(found)["Explain"] == "now"
+
+
+def test_a_silent_alarm_with_a_broken_promise_opens_another_round():
+    missed = verification(3, 0.4, ttft=0.99, gap=0.9)
+    found = begun(reading(), diagnosis(), change(2, SHED), missed)
+    assert states(found)["Diagnose"] == "now"
 
 
 def test_who_says_that_nothing_is_wrong_need_not_change_anything():

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 def test_a_committed_prediction_opens_the_room_and_is_made_once(learner_client, begun):
     response = learner_client.post(url("predict", begun), PREDICTION)
     assert response.status_code == 302
-    assert "f-ttft" in text(learner_client.get(url("room", begun)))
+    assert "f-alarm" in text(learner_client.get(url("room", begun)))
     learner_client.post(url("predict", begun), {**PREDICTION, "value": "400"})
     (made,) = begun.actions.filter(kind=Kind.PREDICT)
     assert made.payload == {"value": 60.0, "confidence": 70, "why": "nothing mends itself"}

@@ -32,9 +32,10 @@ def test_the_queue_says_how_many_people_are_before_one(
 def test_before_the_prediction_nothing_of_the_world_is_in_the_page(learner_client, begun):
     page = text(learner_client.get(url("room", begun)))
     assert "What is p95 TTFT, over the five minutes before" in page
-    assert "f-ttft" not in page
+    assert "f-alarm" not in page
     assert "gauge" not in page
-    for _, value in begun.panel["ttft"]:
+    assert begun.panel["alarm"]
+    for _, value in begun.panel["alarm"]:
         assert value is None or repr(value) not in page
 
 
@@ -78,11 +79,18 @@ def test_the_notebook_sets_a_reading_beside_the_healthy_value(
     assert "healthy 0.08" in page
 
 
-def test_the_gap_gauge_stays_empty_until_the_learner_measures_it(learner_client, attempt, work):
-    assert "not measured yet" in text(learner_client.get(url("room", attempt)))
-    learner_client.post(url("command", attempt), {"command": "request-log --last 5m --gaps"})
-    work()
-    assert "not measured yet" not in text(learner_client.get(url("room", attempt)))
+def test_the_gauge_of_promises_stays_empty_until_the_learner_verifies(
+    learner_client, attempt, work
+):
+    for line in ("request-log --last 5m --gaps", "verify"):
+        page = text(learner_client.get(url("room", attempt)))
+        assert "not verified yet" in page
+        assert "0 of 2" not in page
+        learner_client.post(url("command", attempt), {"command": line})
+        work()
+    page = text(learner_client.get(url("room", attempt)))
+    assert "not verified yet" not in page
+    assert "<output>0 of 2</output> kept" in page
 
 
 def test_the_room_of_a_marked_attempt_is_its_debrief(learner_client, marked):
@@ -97,7 +105,7 @@ def test_no_response_before_the_debrief_tells_the_world_the_seed_or_the_predicti
     seed, truth = seeds["demand"], worlds.hypothesis_of(spec, seeds["demand"])
     untouched = incident.begin(spec, seed)
     incident.advance(untouched, spec.prediction.at_s)
-    answer = incident.ttft_series(untouched, from_s=spec.prediction.at_s)[-1][1]
+    answer = incident.alarm_series(untouched, from_s=spec.prediction.at_s)[-1][1]
     pages = [text(learner_client.get(url("room", begun)))]
 
     def post(name, data):

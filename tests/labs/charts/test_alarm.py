@@ -8,8 +8,8 @@ POINTS = [(-60, 0.4), (0, 70.0), (60, None), (120, 302.4)]
 
 
 def figure(points=POINTS, **others):
-    known = {"from_s": -60, "to_s": 600, "healthy_to_s": -30, "target_s": 0.6, **others}
-    return charts.ttft_figure(points, **known)
+    known = {"from_s": -60, "to_s": 600, "healthy_to_s": -30, "target": 0.6, "unit": "s", **others}
+    return charts.alarm_figure(points, **known)
 
 
 def test_a_figure_is_plain_json_with_time_in_minutes_and_gaps_kept():
@@ -54,7 +54,7 @@ def test_colours_are_tokens_everywhere():
 
 def test_paths_are_drawn_in_the_order_untouched_reference_you_within_their_window():
     runs = {"you": POINTS, "reference": POINTS, "untouched": [(-900, 1.0), *POINTS]}
-    drawn = charts.paths_figure(runs, from_s=-600, to_s=600, target_s=0.6)
+    drawn = charts.paths_figure(runs, from_s=-600, to_s=600, target=0.6)
     assert [line["hovertemplate"].split(":")[0] for line in drawn["data"]] == [
         "untouched",
         "reference",
