@@ -43,7 +43,9 @@ _LAYOUT = {
 
 def spec_digest(spec: LabSpec) -> str:
     """Return the digest of what a spec says about its worlds, 64 hexadecimal digits."""
-    said = spec.model_dump(mode="json", include=_WORLD_KEYS) | {"signals": sorted(spec.signals)}
+    # What stands at its default is left out, so that a new key of the format changes no lab that does not use it.
+    said = spec.model_dump(mode="json", include=_WORLD_KEYS, exclude_defaults=True)
+    said["signals"] = sorted(spec.signals)
     said["hypotheses"] = {key: each["world"] for key, each in said["hypotheses"].items()}
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 

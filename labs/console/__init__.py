@@ -5,9 +5,9 @@ and what is not understood is answered and charged nothing.
 """
 
 from labs.console.changes import ENGINE_FLAGS
-from labs.console.commands import MAX_LINE_CHARACTERS, VERBS, Command, Filter, Refusal
+from labs.console.commands import MAX_LINE_CHARACTERS, Command, Filter, Refusal
 from labs.console.filters import filtered, pattern_problem
-from labs.console.parse import parse
+from labs.console.parse import VERBS, parse
 
 __all__ = [
     "ENGINE_FLAGS",

@@ -40,7 +40,7 @@ class Refusal:
 type Reader = Callable[[list[str], tuple[Filter, ...]], Command | Refusal]
 """Reads the words behind a command's name, and the filters behind its pipes."""
 
-VERBS = {
+COMMON_VERBS = {
     "metrics": "the engine's /metrics",
     "promql": "one PromQL expression",
     "nvidia-smi": "what the driver counts",

@@ -5,8 +5,16 @@ from __future__ import annotations
 import difflib
 import unicodedata
 
-from labs.console import changes, readings
-from labs.console.commands import MAX_LINE_CHARACTERS, Command, Filter, Reader, Refusal, bare
+from labs.console import changes, front, hardware, inside, memory, readings
+from labs.console.commands import (
+    COMMON_VERBS,
+    MAX_LINE_CHARACTERS,
+    Command,
+    Filter,
+    Reader,
+    Refusal,
+    bare,
+)
 from labs.console.filters import read_filter
 from labs.console.words import OpenQuoteError, split
 
@@ -35,6 +43,20 @@ _ELSEWHERE = {
 }
 
 
+VERBS = {
+    **COMMON_VERBS,
+    **hardware.VERBS,
+    **memory.VERBS,
+    **front.VERBS,
+    **inside.VERBS,
+    "startup-log": "what the engine said while it started",
+    "nccl-log": "what NCCL said while the engine started",
+    "access-log": "what the gateway answered, by status",
+    "server-info": "SGLang's /server_info",
+    "loads": "SGLang's /v1/loads",
+}
+
+
 def _help(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
     return Command("help", target=arguments[0][:40] if arguments else "", filters=filters)
 
@@ -42,6 +64,10 @@ def _help(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusa
 _READERS: dict[str, Reader] = {
     **readings.READERS,
     **changes.READERS,
+    **hardware.READERS,
+    **memory.READERS,
+    **front.READERS,
+    **inside.READERS,
     "flags": bare("flags"),
     "help": _help,
 }

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from labs.console.commands import Command, Filter, Reader, Refusal, unknown
 from labs.console.durations import duration_s
 from labs.console.filters import read_filter
+from labs.console.places import ADDRESSES, file_at, host_at
 
 
 def _curl(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
@@ -29,16 +30,16 @@ def _curl(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusa
         return Refusal(
             f"curl: `{urls[0][:60]}` is no address. `curl -s localhost:8000/metrics` is one."
         )
-    if host not in {"localhost", "127.0.0.1"}:
+    options = host_at(host)
+    if options is None:
         return Refusal(
-            "curl: only localhost answers: 8000 is the engine, 9090 Prometheus, 9400 DCGM."
+            "curl: localhost answers, and replica-0, replica-1, … where a lab has several: 8000 is the engine, 9090 Prometheus, 9400 DCGM."
         )
-    if port == 8000 and parts.path == "/metrics":  # noqa: PLR2004
-        return Command("metrics", filters=filters)
     if port == 8000 and parts.path in {"/health", "/version"}:  # noqa: PLR2004
-        return Command("metrics", target=parts.path, filters=filters)
-    if port == 9400 and parts.path == "/metrics":  # noqa: PLR2004
-        return Command("dcgm", filters=filters)
+        return Command("metrics", target=parts.path, options=options, filters=filters)
+    verb = ADDRESSES.get((port or 80, parts.path))
+    if verb is not None:
+        return Command(verb, target=parts.query, options=options, filters=filters)
     if port == 9090 and parts.path == "/api/v1/query":  # noqa: PLR2004
         raw = parts.query
         queries = parse_qs(raw.replace("+", "%2B")).get("query", [])
@@ -110,27 +111,31 @@ def _kv_ledger(arguments: list[str], filters: tuple[Filter, ...]) -> Command | R
 
 def grep_file(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
     parsed = read_filter(["grep", *arguments[:-1]]) if len(arguments) > 1 else None
-    if parsed is None or not arguments[-1].endswith("engine.log"):
+    found = file_at(arguments[-1]) if arguments else None
+    if parsed is None or found is None:
         return Refusal(
             "grep: give it a pattern and the file /var/log/vllm/engine.log, or put it behind a pipe."
         )
     if isinstance(parsed, Refusal):
         return parsed
-    return Command("engine-log", filters=(parsed, *filters))
+    verb, where = found
+    return Command(verb, options=where, filters=(parsed, *filters))
 
 
 def read_file(name: str, arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
-    if not arguments[-1].endswith("engine.log"):
+    found = file_at(arguments[-1])
+    if found is None:
         return Refusal(f"{name}: the file here is /var/log/vllm/engine.log.")
+    verb, where = found
     options = arguments[:-1]
     if name in {"cat", "less"}:
         if options:
             return Refusal(f"{name}: it takes the file and nothing else.")
-        return Command("engine-log", filters=filters)
+        return Command(verb, options=where, filters=filters)
     cut = read_filter([name, *options])
     if isinstance(cut, Refusal):
         return cut
-    return Command("engine-log", filters=(cut, *filters))
+    return Command(verb, options=where, filters=(cut, *filters))
 
 
 READERS: dict[str, Reader] = {

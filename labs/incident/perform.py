@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from labs.specs import LabSpec
 
 VERIFY_S = 300
+THOUSAND = 1000
+_OTHER_VERBS = {*CHANGE_VERBS, "wait", "verify", "flags", "help"}
 
 
 def begin(
@@ -61,7 +63,7 @@ def perform(
             f"That costs {clock(cost_s)} and {clock(left_s)} is left on the incident clock. Explain what you found, or take something shorter.",
             clock_s,
         )
-    if command.verb in READING_VERBS:
+    if command.verb in READING_VERBS or command.verb not in _OTHER_VERBS:
         return _read(incident, command, cost_s, progress)
     if command.verb == "wait":
         advance(incident, clock_s + cost_s, progress)
@@ -77,7 +79,7 @@ def price(spec: LabSpec, command: Command) -> int:
     """Return what a command costs, incident seconds. Raises NotMeasured for what no instrument measures."""
     if command.verb == "metrics" and command.target:
         return 0
-    if command.verb in READING_VERBS:
+    if command.verb in READING_VERBS or command.verb not in _OTHER_VERBS:
         key = instrument_of(command)
         if key not in spec.instruments:
             raise NotMeasured(
@@ -132,8 +134,8 @@ def _verify(incident: Incident, cost_s: int, progress: Progress | None) -> Outco
     rows = [
         (
             spec.alarm_title,
-            f"{_number(value)} {spec.alarm_unit}",
-            f"{side} {alarm.target:g} {spec.alarm_unit}",
+            f"{_number(value)} {spec.alarm_unit}".rstrip(),
+            f"{side} {alarm.target:g} {spec.alarm_unit}".rstrip(),
             alarm.held(value),
         )
     ]
@@ -156,15 +158,9 @@ def _verify(incident: Incident, cost_s: int, progress: Progress | None) -> Outco
 
 
 def _number(value: float | str | None) -> str:
-    if value is None:
-        return "nothing"
-    return (
-        value
-        if isinstance(value, str)
-        else f"{value:.3g}"
-        if abs(value) < 1000
-        else f"{value:,.0f}"
-    )  # noqa: PLR2004
+    if value is None or isinstance(value, str):
+        return value or "nothing"
+    return f"{value:,.0f}" if abs(value) >= THOUSAND else f"{value:.3g}"
 
 
 def _change(

@@ -35,7 +35,10 @@ def instrument_of(command: Command) -> str:
     """
     if command.verb == "promql":
         return promql.instrument_of(_query(command))
-    return SOURCES[command.verb].key(command)
+    source = SOURCES.get(command.verb)
+    if source is None:
+        raise NotMeasured(f"There is no {command.verb} on this cluster.")
+    return source.key(command)
 
 
 def take(view: View, command: Command) -> Shown:

@@ -4,7 +4,7 @@ Every quantity carries its unit in its name. Where a world's parameter may be a 
 seed draws its own value, the same one in every hypothesis, so that no constant gives a world away.
 """
 
-from labs.specs.base import LAYERS, Bound, Layer, Range, SpecError
+from labs.specs.base import LAYERS, Bound, Layer, Range, SpecError, unit_word
 from labs.specs.lab import (
     Alarm,
     Answer,
@@ -39,4 +39,5 @@ __all__ = [
     "Traffic",
     "World",
     "load_spec",
+    "unit_word",
 ]

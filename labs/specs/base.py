@@ -23,6 +23,11 @@ type Range = Annotated[tuple[float, float], AfterValidator(_rising)]
 """``[low, high]``: a seed draws uniformly between the two."""
 
 
+def unit_word(unit: str) -> str:
+    """Return what is written behind a number of this unit: a share is a plain number."""
+    return "" if unit == "share" else unit
+
+
 class SpecError(ValueError):
     """A lab folder that cannot be served; the message names the file, the key and what to write."""
 

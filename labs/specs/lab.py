@@ -5,9 +5,9 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
-from labs.specs.base import Bound, Frozen, Layer, Seconds, SpecError
+from labs.specs.base import Bound, Frozen, Layer, Seconds, SpecError, unit_word
 from labs.specs.world import (
     Admission,
     Fleet,
@@ -146,7 +146,8 @@ class Node(Frozen):
 
 class Prediction(Frozen):
     question: str
-    unit: str
+    unit: Annotated[str, AfterValidator(unit_word)]
+    """Written behind the number; a share has none."""
     at_s: Seconds
     """The world, left alone, is measured here."""
 
@@ -247,7 +248,8 @@ class LabSpec(Frozen):
 
     @property
     def alarm_unit(self) -> str:
-        return self.signals[self.alarm.signal].unit
+        """Return what is written behind the alarm's number; '' for a share."""
+        return unit_word(self.signals[self.alarm.signal].unit)
 
     @property
     def parameter_title(self) -> str:

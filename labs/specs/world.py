@@ -7,6 +7,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from labs.specs.base import Bound, Frozen, PositiveSeconds, Range, Seconds, Share
+from labs.specs.engine import EngineFleet, EngineWorld
+from labs.specs.front import FrontFleet, FrontWorld
+from labs.specs.hardware import HardwareFleet, HardwareWorld
+from labs.specs.memory import MemoryFleet, MemoryWorld
 
 
 class Timeline(Frozen):
@@ -64,6 +68,10 @@ class Fleet(Frozen):
     replicas: Annotated[int, Field(ge=1)] = 1
     engine: Literal["vllm", "sglang"] = "vllm"
     tensor_parallel_size: Annotated[int, Field(ge=1)] = 4
+    hardware: HardwareFleet | None = None
+    memory: MemoryFleet | None = None
+    front: FrontFleet | None = None
+    inside: EngineFleet | None = None
 
 
 class Traffic(Frozen):
@@ -114,6 +122,10 @@ class World(Frozen):
     """Share of the pool's blocks that finished requests never give back, lost over ``leak_over_s``."""
     leak_over_s: Seconds = 0
     long_prompts: LongPrompts | None = None
+    hardware: HardwareWorld | None = None
+    memory: MemoryWorld | None = None
+    front: FrontWorld | None = None
+    inside: EngineWorld | None = None
 
 
 class Slo(Frozen):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from labs.incident.changes import engine, front
+from labs.incident.changes import engine, front, hardware, inside, memory
 from labs.incident.changes.engine import with_flags
 from labs.incident.state import Change
 
@@ -27,7 +27,13 @@ __all__ = [
     "with_flags",
 ]
 
-KINDS: dict[str, Kind] = {**engine.KINDS, **front.KINDS}
+KINDS: dict[str, Kind] = {
+    **engine.KINDS,
+    **front.KINDS,
+    **hardware.KINDS,
+    **memory.KINDS,
+    **inside.KINDS,
+}
 CHANGE_VERBS = {*KINDS, "undo"}
 
 

@@ -100,7 +100,7 @@ def test_every_command_on_the_labs_page_is_understood(spec):
         ("curl localhost:8001/metrics", "nothing answers there"),
         ("curl localhost:8000/metric", "nothing answers there"),
         ("curl localhost:99999/metrics", "is no address"),
-        ("curl example.org/metrics", "only localhost"),
+        ("curl example.org/metrics", "localhost answers"),
         ("curl -X POST localhost:8000/metrics", "take out `-X`"),
         ("curl", "one address"),
         ("curl localhost:9090/api/v1/query", "one `query=`"),

@@ -1,46 +1,19 @@
-"""What a command of the console reads: its instrument, its text, and the lines that show a signal.
-
-A source is known by the verb of its command. Its key names the entry of a lab's instruments that has the price. A
-signal counts as read when a line that shows it is still there after the filters.
-"""
+"""What every lab's console can read of an engine that serves, its GPUs, and the requests that it was sent."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labs.instruments import engine_state, gpus, logs, prometheus, requests
 from labs.instruments.signals import LONG_S, PANEL_S
+from labs.instruments.sources.source import NotMeasured, Source, always
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from labs.console import Command
     from labs.instruments.signals import View
-
-type Marks = Mapping[str, str]
-"""Regular expression of a line -> the signal that it shows."""
-
-
-class NotMeasured(ValueError):  # noqa: N818
-    """An instrument that refuses; the message helps, and nothing is charged."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """One verb that measures."""
-
-    key: Callable[[Command], str]
-    """Return the instrument's key in a lab's spec. Raises NotMeasured for a view that does not exist."""
-    text: Callable[[View, Command], str]
-    """Return the whole answer. Raises NotMeasured for what cannot be shown."""
-    marks: Callable[[Command], Marks]
-    last_line_only: bool = False
-    """Whether only the last line shows what is, and earlier ones what was."""
-
-
-def _always[T](value: T) -> Callable[[Command], T]:
-    return lambda command: value
+    from labs.instruments.sources.source import Marks
 
 
 def _nvidia_smi(view: View, command: Command) -> str:
@@ -88,20 +61,20 @@ def _request_text(view: View, command: Command) -> str:
 
 SOURCES: dict[str, Source] = {
     "metrics": Source(
-        _always("counters"),
+        always("counters"),
         lambda view, command: prometheus.metrics_text(view),
-        _always(
+        always(
             {
                 r"^vllm:kv_cache_usage_perc\{": "kv_usage",
                 r"^vllm:num_requests_waiting\{": "queue_depth",
             }
         ),
     ),
-    "nvidia-smi": Source(_always("gpu"), _nvidia_smi, _gpu_marks),
+    "nvidia-smi": Source(always("gpu"), _nvidia_smi, _gpu_marks),
     "dcgm": Source(
-        _always("dcgm"),
+        always("dcgm"),
         lambda view, command: gpus.dcgm_text(view),
-        _always(
+        always(
             {
                 r"^DCGM_FI_DEV_GPU_UTIL\{": "gpu_util",
                 r"^DCGM_FI_PROF_PIPE_TENSOR_ACTIVE\{": "tensor_active",
@@ -109,22 +82,20 @@ SOURCES: dict[str, Source] = {
         ),
     ),
     "engine-log": Source(
-        _always("log"),
+        always("log"),
         lambda view, command: logs.engine_log(view),
-        _always({"Waiting:": "queue_depth", "KV cache usage:": "kv_usage"}),
+        always({"Waiting:": "queue_depth", "KV cache usage:": "kv_usage"}),
         last_line_only=True,
     ),
     "steps": Source(
-        _always("steps"),
+        always("steps"),
         lambda view, command: engine_state.steps(view),
-        _always(
-            {"largest prefill": "largest_prefill_tokens", "time: recompute": "recompute_share"}
-        ),
+        always({"largest prefill": "largest_prefill_tokens", "time: recompute": "recompute_share"}),
     ),
     "kv-ledger": Source(
-        _always("ledger"),
+        always("ledger"),
         lambda view, command: engine_state.kv_ledger(view),
-        _always({"held by no live request": "unaccounted_share", r"usage \d": "kv_usage"}),
+        always({"held by no live request": "unaccounted_share", r"usage \d": "kv_usage"}),
     ),
     "request-log": Source(
         _request_key,

@@ -1,0 +1,14 @@
+"""Every verb that measures, by area."""
+
+from labs.instruments.sources import front, hardware, inside, memory, serving
+from labs.instruments.sources.source import Marks, NotMeasured, Source, always
+
+__all__ = ["SOURCES", "Marks", "NotMeasured", "Source", "always"]
+
+SOURCES: dict[str, Source] = {
+    **serving.SOURCES,
+    **hardware.SOURCES,
+    **memory.SOURCES,
+    **front.SOURCES,
+    **inside.SOURCES,
+}

@@ -1,0 +1,10 @@
+"""What a console can read of the memory of the ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from labs.instruments.sources.source import Source
+
+SOURCES: dict[str, Source] = {}
