@@ -12,6 +12,7 @@ from labs.marking.economy import economy, economy_part
 from labs.marking.localisation import CausalGraph, localisation_part
 from labs.marking.parts import CouldNotBeGraded, Part, uncommitted
 from labs.reveal import best_value, prediction_revealed, worth_of_first_readings
+from labs.specs import unit_word
 from labs.twins import Twins, atoms_in_force, atoms_of, keeping, play
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ def _said(case: Case, runs: Runs, looked: float) -> list[Part]:
     if answer.parameter is not None and runs.nothing.parameter:
         signal = spec.signals[answer.parameter]
         parameter = mechanism.Parameter(
-            signal.title, signal.unit, runs.nothing.parameter, answer.parameter_tolerance
+            signal.title, unit_word(signal.unit), runs.nothing.parameter, answer.parameter_tolerance
         )
     found = [
         scope.scope_part(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from labs.debrief.parts import reason_shown
 from labs.incident import clock
+from labs.specs import unit_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -201,7 +202,7 @@ def _title(spec: LabSpec, kind: str, entry: Logged) -> str:
         return f"Let {clock(entry.cost_s)} pass"
     if kind == "predict":
         return (
-            f"Expected {payload.get('value')} {spec.prediction.unit}, "
+            f"Expected {payload.get('value')} {spec.prediction.unit}".rstrip() + ", "
             f"{payload.get('confidence')}% sure: {payload.get('why') or 'no reason given'}"
         )
     if kind == "diagnose":
@@ -304,7 +305,7 @@ def shown_value(spec: LabSpec, key: str, value: float | None) -> str:
         number = f"{value:,.0f}"
     else:
         number = f"{value:.2f}" if abs(value) < TWO_DECIMALS_BELOW else f"{value:.1f}"
-    return f"{number} {unit}" if unit and unit != "share" else number
+    return f"{number} {unit_word(unit)}".rstrip()
 
 
 def waited(for_: timedelta) -> str:

@@ -28,8 +28,9 @@ def alarm_figure(
     log_scale: bool = True,
     changes_s: Iterable[int] = (),
 ) -> Figure:
-    """Return the alarm's signal until now, with healthy window, page, target and changes."""
+    """Return the alarm's signal until now, with healthy window, page, target and changes. ``unit`` may be ''."""
     values = [value for _, value in axes.known(points)]
+    behind = f" {unit}" if unit else ""
     shapes = [
         axes.window(from_s, healthy_to_s),
         axes.line_at(0, "--edge", 1),
@@ -44,7 +45,7 @@ def alarm_figure(
                 "x": [round(float(at_s or 0) / 60, 2) for at_s, _ in points],
                 "y": [axes.rounded(value) for _, value in points],
                 "line": {"color": "--c1", "width": 2},
-                "hovertemplate": f"%{{y}} {unit} at minute %{{x}}<extra></extra>",
+                "hovertemplate": f"%{{y}}{behind} at minute %{{x}}<extra></extra>",
             }
         ],
         "layout": {

@@ -39,7 +39,7 @@ def path(name: str, ends_s: int, steps: Sequence[Taken], to_s: int) -> Path:
 
 def spoken(runs: Mapping[str, Any], spec: LabSpec) -> str:
     told = []
-    unit = "" if spec.alarm_unit == "share" else f" {spec.alarm_unit}"
+    unit = f" {spec.alarm_unit}" if spec.alarm_unit else ""
     for name, points in runs.items():
         after = [(t, v) for t, v in points if t >= 0 and v is not None]
         missed = [t for t, v in after if spec.alarm.rings(v)]

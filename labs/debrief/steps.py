@@ -65,13 +65,13 @@ def own_steps(spec: LabSpec, log: Sequence[Entry]) -> list[Taken]:
 def _verified(spec: LabSpec, outcome: Mapping[str, Any]) -> str:
     signals = outcome.get("signals", {})
     value = signals.get(spec.alarm.signal)
-    unit = "" if spec.alarm_unit == "share" else f" {spec.alarm_unit}"
+    unit = f" {spec.alarm_unit}" if spec.alarm_unit else ""
     shown = value if isinstance(value, str) else f"{charts.number(value)}{unit}"
     kept = sum(
         (share := signals.get(f"promise:{name}")) is not None and share >= slo.target
         for name, slo in spec.slos.items()
     )
-    return f"Verified: {spec.alarm_title} {shown}, {kept} of {len(spec.slos)} promises kept"
+    return f"Verified: {spec.alarm_title}: {shown}; {kept} of {len(spec.slos)} promises kept"
 
 
 def reference_steps(spec: LabSpec, steps: Sequence[Mapping[str, Any]]) -> list[Taken]:

@@ -12,6 +12,7 @@ from labs.debrief.parts import parts_shown
 from labs.debrief.prediction import prediction_shown
 from labs.debrief.steps import own_steps, reference_steps
 from labs.incident import clock
+from labs.specs import unit_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,5 +112,5 @@ def _parameter(spec: LabSpec, known: Mapping[str, Any]) -> str:
     if name is None or not known.get("parameter"):
         return ""
     signal = spec.signals[name]
-    unit = "" if signal.unit == "share" else f" {signal.unit}"
+    unit = f" {unit_word(signal.unit)}".rstrip()
     return f"{signal.title}: {charts.number(known['parameter'])}{unit}"

@@ -82,10 +82,11 @@ class Chart:
     @property
     def spoken(self) -> str:
         peak = max((v for _, v in self._points if v is not None), default=None)
+        unit = f" {self.spec.alarm_unit}" if self.spec.alarm_unit else ""
         return (
-            f"{self.spec.alarm_title}, {self.scale}. {self.when_healthy} in the healthy window, "
-            f"{self.at_the_page} at the page, {self.gauges.alarm} now, {number(peak)} at most. "
-            f"Target {self.gauges.target}. All in {self.spec.alarm_unit}."
+            f"{self.spec.alarm_title}, {self.scale}. {self.when_healthy}{unit} in the healthy window, "
+            f"{self.at_the_page}{unit} at the page, {self.gauges.alarm}{unit} now, "
+            f"{number(peak)}{unit} at most. Target {self.gauges.target}{unit}."
         )
 
     @property

@@ -9,6 +9,7 @@ from labs import incident
 from labs.charts import number
 from labs.room.healthy import healthy_medians
 from labs.room.log import ICONS
+from labs.specs import unit_word
 
 if TYPE_CHECKING:
     from labs.room.log import Log
@@ -75,4 +76,4 @@ def _measure(signal: SignalSpec, value: float | None, healthy: float | None) -> 
 
 def unit_of(signal: SignalSpec, value: float | None) -> str:
     """Return the unit that is written behind a value; a share and a missing value have none."""
-    return "" if value is None or signal.unit == "share" else signal.unit
+    return "" if value is None else unit_word(signal.unit)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 _WANTED = {
     "Investigate": "Measure what tells your hypotheses apart. Each reading costs its minutes.",
     "Diagnose": "Commit a diagnosis as soon as the readings prove it; it can be revised.",
-    "Change": "Change what the mechanism needs, then let the backlog drain.",
+    "Change": "Change what the mechanism needs, and give it the time that it takes.",
     "Verify": "Measure again what raised the alarm, over five minutes.",
     "Explain": "Write what happened, in your own words. Then close.",
-    "Debrief": "Everything is there. Close the incident when both promises hold.",
+    "Debrief": "Everything is there. Close the incident when every promise holds.",
 }
 
 

@@ -259,6 +259,13 @@ class LabSpec(Frozen):
         return ", or ".join(titles)
 
     @property
+    def fleet_words(self) -> str:
+        """Return what serves, in a few words: "one engine, TP4"."""
+        count = self.fleet.replicas
+        engines = "one engine" if count == 1 else f"{count} engines"
+        return f"{engines}, TP{self.fleet.tensor_parallel_size}"
+
+    @property
     def served(self) -> tuple[str, ...]:
         return tuple(key for key, hypothesis in self.hypotheses.items() if hypothesis.served)
 

@@ -214,7 +214,7 @@ MARK = {
                 "kind": "verification",
                 "at_s": 1895,
                 "cost_s": 300,
-                "title": "p95 TTFT and longest gap, five minutes",
+                "title": "What paged, and the promises, five minutes",
             },
         ],
         "parameter": 1.199,
@@ -246,7 +246,7 @@ LOG = [
         cost_s=300,
         kind="verification",
         number=5,
-        signals={"ttft_p95_s": 277.4, "gap_p95_s": None},
+        signals={"ttft_p95_s": 277.4, "promise:ttft": 0.02, "promise:gap": None},
         text="window",
     ),
     entry(
