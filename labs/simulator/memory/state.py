@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
 from labs.simulator.memory.allocator import CachingAllocator
@@ -59,6 +59,18 @@ class Life:
             name: before.get(name, 0.0) + share * (count - before.get(name, 0.0))
             for name, count in after.items()
         }
+
+    def time_of(self, requests: float) -> float | None:
+        """Return when the process had had ``requests`` requests; None if it has not."""
+        place = bisect_left(self.points, requests, key=lambda point: point[1].get(ALL, 0.0))
+        if place == len(self.points):
+            return None
+        to_s, after = self.points[place]
+        if place == 0:
+            return to_s
+        from_s, before = self.points[place - 1]
+        low, high = before.get(ALL, 0.0), after[ALL]
+        return from_s + (to_s - from_s) * (requests - low) / (high - low)
 
     def state(self) -> tuple[object, ...]:
         """Return it in plain values."""

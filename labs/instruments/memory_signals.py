@@ -1,0 +1,215 @@
+"""The numbers of GPU and host memory; over all replicas that a world follows, whichever of them is the sick one.
+
+None where the world follows none, or no process was there to measure.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from labs.simulator.memory.ledger import MIB
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from labs.instruments.signals import View
+    from labs.simulator.memory.state import Memory
+
+HOUR_S = 3600.0
+GROWTH_WINDOW_S = 6 * HOUR_S
+"""Slopes are over this, or over the life of the process if that is shorter."""
+SHORTEST_SLOPE_S = 60.0
+POOLS = "cuda_graph_pools"
+
+
+def _followed(view: View) -> list[Memory]:
+    return [memory for _, memory in sorted(view.cluster.memory.items())]
+
+
+def _ready(view: View) -> list[Memory]:
+    """Those with a process that has started up."""
+    return [memory for memory in _followed(view) if memory.ledger_at(view.now_s) is not None]
+
+
+def _most(values: Iterable[float]) -> float | None:
+    return max(values, default=None)
+
+
+def _least(values: Iterable[float]) -> float | None:
+    return min(values, default=None)
+
+
+def _mib(n_bytes: float) -> float:
+    return round(n_bytes / MIB, 1)
+
+
+def _free_mib(view: View) -> float | None:
+    return _least(
+        _mib(memory.free_bytes(memory.worst_rank(view.now_s), view.now_s))
+        for memory in _ready(view)
+    )
+
+
+def _largest_free_block_mib(view: View) -> float | None:
+    return _least(
+        _mib(memory.largest_free_bytes(memory.worst_rank(view.now_s), view.now_s))
+        for memory in _ready(view)
+    )
+
+
+def slope_mib_per_h(
+    memory: Memory, now_s: float, measure: Callable[[Memory, float], float]
+) -> float | None:
+    """Return by how much ``measure`` (bytes at a time) of the present process grows, MiB per hour; None if it is new."""
+    life = memory.life_at(now_s)
+    if life is None or life.ready_s is None:
+        return None
+    from_s = max(life.ready_s, now_s - GROWTH_WINDOW_S)
+    if now_s - from_s < SHORTEST_SLOPE_S:
+        return None
+    grown = measure(memory, now_s) - measure(memory, from_s)
+    return round(grown / MIB / ((now_s - from_s) / HOUR_S), 1)
+
+
+def _steepest(measure: Callable[[Memory, float], float]) -> Callable[[View], float | None]:
+    def value(view: View) -> float | None:
+        slopes = (slope_mib_per_h(memory, view.now_s, measure) for memory in _followed(view))
+        return _most(slope for slope in slopes if slope is not None)
+
+    return value
+
+
+def _gap(memory: Memory, at_s: float) -> float:
+    return memory.reserved_bytes(at_s) - memory.allocated_bytes(at_s)
+
+
+def _graph_pool_mib(view: View) -> float | None:
+    sums = []
+    for memory in _ready(view):
+        ledger = memory.ledger_at(view.now_s)
+        captured = 0 if ledger is None else ledger.cuda_graphs
+        sums.append(_mib(captured + memory.growth_at(view.now_s).get(POOLS, 0)))
+    return _most(sums)
+
+
+def _weights_mib(view: View) -> float | None:
+    return _most(_mib(memory.life.startup.ledger.weights) for memory in _followed(view))
+
+
+def _kv_pool_tokens(view: View) -> float | None:
+    engines = view.cluster.engines
+    return _least(
+        float(engines[replica].config.usable_blocks * engines[replica].config.block_size)
+        for replica in sorted(view.cluster.memory)
+    )
+
+
+def _kv_fits_tokens(view: View) -> float | None:
+    """What the latest start's ledger leaves for the pool; below 0 where weights and peak alone are too much."""
+    return _least(
+        float(
+            memory.life.startup.ledger.available_kv // memory.life.startup.ledger.kv_bytes_per_token
+        )
+        for memory in _followed(view)
+    )
+
+
+def _foreign_process_mib(view: View) -> float | None:
+    followed = _followed(view)
+    if not followed:
+        return None
+    return _most(
+        _mib(sum(t.n_bytes for t in memory.tenants_at(view.now_s) if t.rank == rank))
+        for memory in followed
+        for rank in memory.ranks
+    )
+
+
+def _startup_failed_phase(view: View) -> str | None:
+    followed = _followed(view)
+    if not followed:
+        return None
+    for memory in followed:
+        failure = memory.life.startup.failure
+        started_s = memory.life.start_s
+        if failure is not None and started_s + failure.after_s <= view.now_s:
+            return failure.phase
+    return "none"
+
+
+def _restarts(window_s: float) -> Callable[[View], float | None]:
+    def value(view: View) -> float | None:
+        followed = _followed(view)
+        if not followed:
+            return None
+        from_s = view.now_s - window_s
+        # The first process of a world is no restart.
+        return float(
+            sum(
+                from_s < life.start_s <= view.now_s
+                for memory in followed
+                for life in memory.lives[1:]
+            )
+        )
+
+    return value
+
+
+def _ooms_48h(view: View) -> float | None:
+    followed = _followed(view)
+    if not followed:
+        return None
+    return float(
+        sum(
+            life.ended_by.startswith("CUDA out of memory")
+            for memory in followed
+            for life in memory.crashes_between(view.now_s - 48 * HOUR_S, view.now_s)
+        )
+    )
+
+
+def _largest_workspace_mib(view: View) -> float | None:
+    followed = _followed(view)
+    if not followed:
+        return None
+    return _most(
+        [
+            0.0,
+            *(
+                _mib(transient.n_bytes)
+                for memory in followed
+                for transient in memory.transients
+                if view.now_s - HOUR_S < transient.at_s <= view.now_s
+            ),
+        ]
+    )
+
+
+MEMORY_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
+    "free_mib": _free_mib,
+    "largest_free_block_mib": _largest_free_block_mib,
+    "growth_mib_per_h": _steepest(lambda memory, at_s: float(memory.process_bytes(at_s))),
+    "allocated_growth_mib_per_h": _steepest(
+        lambda memory, at_s: float(memory.allocated_bytes(at_s))
+    ),
+    "gap_growth_mib_per_h": _steepest(_gap),
+    "host_growth_mib_per_h": _steepest(
+        lambda memory, at_s: float(sum(memory.host_growth_at(at_s).values()))
+    ),
+    "reserved_minus_allocated_mib": lambda view: _most(
+        _mib(_gap(memory, view.now_s)) for memory in _ready(view)
+    ),
+    "inactive_split_mib": lambda view: _most(
+        _mib(memory.moment_at(view.now_s).inactive_split) for memory in _ready(view)
+    ),
+    "graph_pool_mib": _graph_pool_mib,
+    "weights_mib": _weights_mib,
+    "kv_pool_tokens": _kv_pool_tokens,
+    "kv_fits_tokens": _kv_fits_tokens,
+    "foreign_process_mib": _foreign_process_mib,
+    "largest_workspace_mib": _largest_workspace_mib,
+    "startup_failed_phase": _startup_failed_phase,
+    "restarts_1h": _restarts(HOUR_S),
+    "restarts_48h": _restarts(48 * HOUR_S),
+    "ooms_48h": _ooms_48h,
+}
