@@ -1,17 +1,23 @@
-"""What the driver and DCGM count on the four GPUs. A tensor-parallel step keeps all four equally busy."""
+"""What the driver and DCGM count on the GPUs.
+
+A world that knows its hardware is read GPU by GPU. Of one that does not, all that is known is that a tensor-parallel
+step keeps four healthy GPUs equally busy.
+"""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from labs.instruments.prometheus import EPOCH_S
+from labs.instruments import dcgm, gpu_tables, topology
+from labs.instruments.clock import time_of
 from labs.instruments.signals import SHORT_S, SIGNALS, window
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from labs.instruments.signals import View
+
+__all__ = ["dcgm_text", "nvidia_smi", "time_of"]
 
 GPUS = 4
 MEMORY_TOTAL_MIB = 81_559
@@ -32,11 +38,6 @@ _FIELDS: dict[str, Callable[[View, int], str]] = {
     "clocks.current.sm": lambda view, gpu: "1980 MHz",
     "clocks_event_reasons.active": lambda view, gpu: "0x0000000000000000",
 }
-
-
-def time_of(now_s: float) -> datetime:
-    """Return the wall clock of the cluster at an incident second."""
-    return datetime.fromtimestamp(EPOCH_S, UTC) + timedelta(seconds=round(now_s))
 
 
 def _util(view: View) -> int:
@@ -66,8 +67,12 @@ def _temperature(view: View, gpu: int) -> int:
 def nvidia_smi(view: View, target: str) -> str:
     """Return the plain table, ``dmon``, or the CSV of ``--query-gpu``.
 
+    Where the world knows its hardware, ``topo -m``, ``nvlink -s`` and ``--query-compute-apps`` too, GPU by GPU.
+
     Raises ValueError, whose message helps, for a field that is not there.
     """
+    if view.cluster.hardware is not None:
+        return _known(view, target)
     if target.startswith("--query-gpu="):
         return _query(view, target)
     if target.startswith("dmon"):
@@ -78,6 +83,22 @@ def nvidia_smi(view: View, target: str) -> str:
         ]
         return "\n".join([head, *rows])
     return _table(view)
+
+
+def _known(view: View, target: str) -> str:
+    if target.startswith("--query-gpu="):
+        return gpu_tables.query_gpu(view, target)
+    if target.startswith("--query-compute-apps="):
+        return gpu_tables.query_compute_apps(view, target)
+    match target.split()[:1]:
+        case ["dmon"]:
+            return gpu_tables.dmon(view, target)
+        case ["topo"]:
+            return topology.topo_matrix(view)
+        case ["nvlink"]:
+            return topology.nvlink_status(view)
+        case _:
+            return gpu_tables.table(view)
 
 
 def _query(view: View, target: str) -> str:
@@ -133,6 +154,8 @@ def _table(view: View) -> str:
 
 def dcgm_text(view: View) -> str:
     """Return what the DCGM exporter on port 9400 prints, its default profiling counters among it."""
+    if view.cluster.hardware is not None:
+        return dcgm.dcgm_text(view)
     tensor = SIGNALS["tensor_active"](view) or 0.0
     lines: list[str] = []
     counters: tuple[tuple[str, str, Callable[[int], str]], ...] = (

@@ -39,6 +39,13 @@ class Box:
     pcie_width: int
     nvlink_gb_s: float
     """One link, one direction."""
+    memory_gb_s: int
+    """Peak of HBM."""
+    bf16_tflops: float
+    """Peak, dense, at the highest clock."""
+    temperature_base_c: float
+    temperature_c_per_w: float
+    """A GPU at P watts has base + P times this, degrees Celsius."""
     gpus: tuple[Slot, ...]
     nvlink_pairs: tuple[tuple[int, int], ...]
     """Pairs of GPUs that are joined, the lower index first."""
@@ -58,7 +65,9 @@ _INTEGERS = (
     "memory_clock_mhz",
     "pcie_gen",
     "pcie_width",
+    "memory_gb_s",
 )
+_NUMBERS = ("bf16_tflops", "nvlink_gb_s", "temperature_base_c", "temperature_c_per_w")
 
 
 def load_box(path: Path) -> Box:
@@ -83,13 +92,19 @@ def load_box(path: Path) -> Box:
     if any(not 0 <= gpu < len(slots) for pair in pairs for gpu in pair):
         raise BoxError(f"{path}: nvlink.pairs: names a GPU that is not there")
     integers = {key: int(_value(path, data, key, int)) for key in _INTEGERS}
+    bf16_tflops, nvlink_gb_s, base_c, c_per_w = (
+        float(_value(path, data, key, float)) for key in _NUMBERS
+    )
     return Box(
         name=name,
         gpu_name=str(_value(path, data, "gpu_name", str)),
-        nvlink_gb_s=float(_value(path, data, "nvlink_gb_s", float)),
         gpus=slots,
         nvlink_pairs=pairs,
         links_per_pair=links,
+        bf16_tflops=bf16_tflops,
+        nvlink_gb_s=nvlink_gb_s,
+        temperature_base_c=base_c,
+        temperature_c_per_w=c_per_w,
         **integers,
     )
 

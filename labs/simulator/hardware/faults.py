@@ -42,6 +42,8 @@ class Throttle:
     gpu: int
     sm_clock_mhz: int
     reason: str = "sw_thermal_slowdown"
+    power_limit_w: int = 0
+    """The limit that holds it down, for ``sw_power_cap``; 0: the box's own."""
 
     def strike(self, cluster: Cluster, at_s: float) -> None:
         """Lower the clock. Raises ValueError for a clock that is none of this GPU's."""
@@ -49,7 +51,13 @@ class Throttle:
         if not 0 < self.sm_clock_mhz <= hardware.nodes[self.node].max_sm_clock_mhz:
             raise ValueError(f"{self.sm_clock_mhz=}: not a clock of this GPU")
         place = (self.node, self.gpu)
-        hardware.change(place, at_s, sm_clock_mhz=self.sm_clock_mhz, reason=self.reason)
+        hardware.change(
+            place,
+            at_s,
+            sm_clock_mhz=self.sm_clock_mhz,
+            reason=self.reason,
+            power_limit_w=self.power_limit_w,
+        )
         hardware.refresh(cluster, place)
 
 
@@ -144,7 +152,7 @@ class LinkDown:
         touched: set[int] = set()
         for index in self.links:
             for gpu, link in hardware.take_link_down(self.node, (self.gpu, index)):
-                detail = f"NVLink: fatal error detected on link {link}"
+                detail = f"NVLink: fatal error detected on link {link}(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)"
                 hardware.events.append(XidEvent(at_s, self.node, gpu, 74, detail))
                 replica = hardware.replica_at((self.node, gpu))
                 if replica is not None:

@@ -35,6 +35,8 @@ class GpuState:
     sm_clock_mhz: int
     reason: str = ""
     """Why the clock is below its highest: ``sw_thermal_slowdown``, ``hw_thermal_slowdown``, ``sw_power_cap``, ``hw_power_brake_slowdown``; or empty."""
+    power_limit_w: int = 0
+    """A limit below the box's own, in watts; 0: none."""
     busy_tenants: int = 0
     """Processes of others that run kernels on it now."""
     far_cpu: bool = False

@@ -62,7 +62,7 @@ def cool(cluster: Cluster, place: Place) -> None:
     """Give a GPU its highest clock again: air, or power."""
     hardware = hardware_of(cluster)
     highest = hardware.nodes[place[0]].max_sm_clock_mhz
-    hardware.change(place, cluster.now_s, sm_clock_mhz=highest, reason="")
+    hardware.change(place, cluster.now_s, sm_clock_mhz=highest, reason="", power_limit_w=0)
     hardware.refresh(cluster, place)
 
 

@@ -64,6 +64,8 @@ class Hardware:
         self.num_hidden_layers = profile.num_hidden_layers
         self.hidden_size = profile.hidden_size
         self.ranks = profile.tensor_parallel_size
+        self.weights_bytes = profile.weights_bytes
+        self.kv_bytes_per_token = profile.kv_bytes_per_token
         self.nodes = dict(nodes)
         self.tenants: list[Tenant] = []
         self._busy: set[int] = set()
@@ -148,17 +150,10 @@ class Hardware:
         ]
         return slowest(ranks)
 
-    def rank_costs(self, replica: int) -> tuple[CostModel, ...]:
-        """Return what a step costs on each rank by itself, now; empty where nobody looks."""
-        placement, base = self.placement[replica], self._base[replica]
-        if placement is None or base is None:
-            return ()
-        box = self.nodes[placement.node]
-        healthy = self._with_collectives(base, replica)
-        return tuple(
-            rank_cost(healthy, self.state_of(place), max_sm_clock_mhz=box.max_sm_clock_mhz)
-            for place in placement.places
-        )
+    def rank_base(self, replica: int) -> CostModel | None:
+        """Return what a step would cost on a rank that nothing ails, with the group's collectives as they are."""
+        base = self._base[replica]
+        return None if base is None else self._with_collectives(base, replica)
 
     def base_cost(self, replica: int) -> CostModel | None:
         """Return the cost on healthy hardware that was remembered last."""

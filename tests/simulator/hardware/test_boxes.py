@@ -12,7 +12,7 @@ def test_every_table_of_a_box_says_where_it_comes_from():
         tables = [
             entry for entry in tomllib.loads(path.read_text()).values() if isinstance(entry, dict)
         ]
-        assert len(tables) == 11
+        assert len(tables) == 15
         assert all(entry["source"].strip() for entry in tables)
 
 
