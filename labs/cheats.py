@@ -161,7 +161,11 @@ _CHEATS: dict[str, tuple[float, bool, Callable[[LabSpec, Play, str], list[Step]]
     "says healthy": (0.0, False, _says_healthy),
     "says healthy after reading": (20.0, False, _says_healthy_after_reading),
     "names everything": (80.0, True, _names_everything),
-    "measures everything": (96.0, True, _measures_everything),
+    "measures everything": (98.4, True, _measures_everything),
     "cites everything": (85.5, False, _cites_everything),
 }
-"""Name -> (ceiling, whether it may pass, its steps in a world)."""
+"""Name -> (ceiling, whether it may pass, its steps in a world).
+
+Whoever measures everything pays at least 1.5 times the budget (statement 8), so thrift is at most 2/3 and the total
+10 · (1 − 2/3) / 2 = 1.7 below full; the specification's 96 is its toy's.
+"""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from labs import incident, plays, pool, proof, table_runs, worlds
 from labs.catalogue import folder_of, labs
 from labs.cheats import cheats, in_control
-from labs.digest import behaviour
+from labs.digest import behaviour, meaning_digest
 from labs.log import spent_s
 from labs.marking.information import told_best
 from labs.marking.table import dump_table
@@ -33,6 +33,18 @@ REFERENCE_SHARE = 0.8
 """The reference must be done within this share of the incident clock: a learner may need longer."""
 FULL = 100.0
 MOST_POOL_TRIED = 400
+_MARKING_ROOMS = (
+    "marking",
+    "log.py",
+    "twins.py",
+    "judgement.py",
+    "reveal.py",
+    "plays.py",
+    "cheats.py",
+    "proof.py",
+    "proving.py",
+)
+"""The code that gives marks and statements their numbers, beside the worlds' own."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +85,10 @@ class Proof:
 
 
 def proof_hash(spec: LabSpec, level: str, doing: str) -> str:
-    """Return what a proof follows from: the whole spec, its plays, the level, and what its worlds do."""
-    total = hashlib.sha256(json.dumps(spec.model_dump(mode="json"), sort_keys=True).encode())
+    """Return what a proof follows from: the whole spec, its plays, the level, what its worlds do, and how it marks."""
+    said = spec.model_dump(mode="json", exclude_defaults=True)
+    total = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
+    total.update(meaning_digest(_MARKING_ROOMS).encode())
     for path in sorted((folder_of(spec.slug) / "plays").glob("*.toml")):
         total.update(path.read_bytes())
     total.update(f"{level}:{doing}".encode())
@@ -114,6 +128,11 @@ def prove(
     )
     pool.write(slug, pool.PROOF, {"hash": key, "proof": asdict(found)})
     return found
+
+
+def stored(slug: str) -> Proof:
+    """Return the lab's stored proof. Raises NotProved, whose message says what to run."""
+    return _stored(pool.proof(slug)["proof"])
 
 
 def _stored(data: dict[str, Any]) -> Proof:
@@ -291,7 +310,8 @@ class Played:
     mends: bool
 
 
-def _play_once(slug: str, name: str, seed: int) -> Played:
+def play_once(slug: str, name: str, seed: int) -> Played:
+    """Carry one of a lab's plays or cheats out in the world of a pool seed, and mark it."""
     spec = labs()[slug]
     script = _scripts(spec)[name]
     judgement, _ = plays.judged(spec, seed, script, table=pool.table(slug))
@@ -308,6 +328,23 @@ def _scripts(spec: LabSpec) -> dict[str, plays.Play]:
         if name != "reference"
     }
     return own | {each.name: each for each in cheats(spec)}
+
+
+def quick_plays(
+    slug: str, entries: Iterable[Mapping[str, Any]]
+) -> Iterator[tuple[str, plays.Play, Mapping[str, Any]]]:
+    """Return every play and cheat of a lab, each once, with the first of the seeds whose world it has steps for."""
+    spec, seeds = labs()[slug], list(entries)
+    for position, (name, script) in enumerate(_scripts(spec).items()):
+        fit = [entry for entry in seeds if script.has(entry["hypothesis"])]
+        if fit:
+            entry = fit[position % len(fit)]
+            yield name, _allowed(spec, script, entry["hypothesis"]), entry
+
+
+def _allowed(spec: LabSpec, script: plays.Play, world: str) -> plays.Play:
+    """Return a play with the ceiling that it has in a world."""
+    return in_control(script) if spec.hypotheses[world].answer.scope == "healthy" else script
 
 
 def _played(
@@ -338,7 +375,7 @@ def _played(
         world = worlds.hypothesis_of(spec, seed)
         control = spec.hypotheses[world].answer.scope == "healthy"
         label = f"{name}, healthy" if control else name
-        allowed[label] = (in_control(script) if control else script).ceiling
+        allowed[label] = _allowed(spec, script, world).ceiling
         totals.setdefault(label, []).append(each.total)
         if script.must_not_pass:
             passed[label] += each.passed
@@ -351,7 +388,7 @@ def _played(
 
 
 def _play_pair(slug: str, pair: tuple[str, int]) -> Played:
-    return _play_once(slug, *pair)
+    return play_once(slug, *pair)
 
 
 def _pairs(spec: LabSpec, table: Table, record: Mapping[str, Any]) -> list[dict[str, Any]]:
