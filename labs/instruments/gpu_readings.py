@@ -34,6 +34,12 @@ HOST_PCIE_GB_S = 0.03
 HOT_C = {"sw_thermal_slowdown": 87.0, "hw_thermal_slowdown": 91.0, "hw_slowdown": 91.0}
 """What a GPU reads while it is slowed by heat. Scenario constants."""
 MAX_POWER_SHARE = 0.99
+IDLE_MIB, CONTEXT_MIB = 4, 420
+"""What an unused GPU shows, and what of a used one belongs to no process. Scenario constants."""
+MIB = 2**20
+
+type Process = tuple[int, str, int]
+"""(pid, name, MiB)."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +70,7 @@ class GpuReading:
     power_w: float
     temperature_c: float
     memory_used_mib: int
-    processes: tuple[tuple[int, str, int], ...]
-    """(pid, name, MiB)."""
+    processes: tuple[Process, ...]
 
     @property
     def place(self) -> Place:
@@ -100,14 +105,9 @@ def _reading(view: View, hardware: Hardware, place: Place, seconds: float) -> Gp
     state = hardware.state_at(place, view.now_s)
     waiting = max(0.0, busy - compute)
     power = _power_w(box, state, dram=dram, tensor=tensor, waiting=waiting)
-    used = round(box.memory_mib * RESERVED_SHARE) if replica is not None else 4
-    tenants = hardware.tenants_of(place)
     rank = None if placement is None else placement.gpus.index(gpu)
-    workers = (
-        ()
-        if rank is None
-        else ((pid_of(replica or 0, rank), f"VLLM::Worker_TP{rank}", used - 420),)
-    )
+    used, processes = _memory(view, box, replica, rank)
+    tenants = hardware.tenants_of(place)
     return GpuReading(
         node=node,
         gpu=gpu,
@@ -125,8 +125,30 @@ def _reading(view: View, hardware: Hardware, place: Place, seconds: float) -> Gp
         power_w=power,
         temperature_c=_temperature_c(box, state, power, gpu),
         memory_used_mib=min(box.memory_mib, used + sum(each.memory_mib for each in tenants)),
-        processes=workers + tuple((each.pid, each.name, each.memory_mib) for each in tenants),
+        processes=processes + tuple((each.pid, each.name, each.memory_mib) for each in tenants),
     )
+
+
+def _memory(
+    view: View, box: Box, replica: int | None, rank: int | None
+) -> tuple[int, tuple[Process, ...]]:
+    """Return what is used on a GPU, MiB, and by whom; by the replica's ledger where the world keeps one."""
+    if replica is None or rank is None:
+        return IDLE_MIB, ()
+    name = f"VLLM::Worker_TP{rank}"
+    memory = view.cluster.memory.get(replica)
+    if memory is None:
+        used = round(box.memory_mib * RESERVED_SHARE)
+        return used, ((pid_of(replica, rank), name, used - CONTEXT_MIB),)
+    processes = [
+        (tenant.pid, tenant.name, round(tenant.n_bytes / MIB))
+        for tenant in memory.tenants_at(view.now_s)
+        if tenant.rank == rank
+    ]
+    pid = memory.pid_of(rank, view.now_s)
+    if pid is not None:
+        processes.insert(0, (pid, name, round(memory.process_bytes(view.now_s) / MIB)))
+    return memory.used_mib(rank, view.now_s), tuple(processes)
 
 
 def pid_of(replica: int, rank: int) -> int:

@@ -118,3 +118,16 @@ def test_every_reading_is_a_share_of_time_and_a_number_that_a_gpu_can_have(name)
         assert row.compute + row.waiting <= 1.000001
         assert row.box.idle_power_w <= row.power_w <= row.box.power_cap_w
         assert row.memory_used_mib <= row.box.memory_mib
+
+
+def test_a_replica_whose_memory_is_kept_shows_its_ledger():
+    from labs.instruments.signals import View
+    from labs.simulator.memory.state import Memory
+    from tests.simulator.hardware.worlds import sxm
+
+    world = sxm()
+    memory = world.memory[0] = Memory(start_s=-600.0)
+    world.advance(10.0)
+    rows = readings(View(world, None, 10.0, 0.1))
+    assert [row.memory_used_mib for row in rows] == [memory.used_mib(r, 10.0) for r in range(4)]
+    assert rows[1].processes[0][:2] == (memory.pid_of(1, 10.0), "VLLM::Worker_TP1")

@@ -249,3 +249,11 @@ def test_the_placement_of_a_new_hardware_is_checked():
             {"n": box("h100-nvl-4")},
             [Placement("n", (0, 1)), Placement("n", (1, 2))],
         )
+
+
+def test_a_power_cap_without_a_figure_is_what_decode_draws_at_that_clock():
+    world = sxm(faults=((1.0, Throttle("node-0", 3, 1200, "sw_power_cap")),))
+    world.advance(2.0)
+    assert 240 <= world.hardware.state_of(("node-0", 3)).power_limit_w <= 260
+    repairs.cool(world, ("node-0", 3))
+    assert world.hardware.state_of(("node-0", 3)).power_limit_w == 0
