@@ -257,12 +257,12 @@ def snapshot_table(view: View, replica: int = 0) -> str:
             if not held:
                 entry[3] = max(entry[3], block["size"])
     lines = [
-        f"{'allocated at':58}{'held MiB':>10}{'inactive MiB':>14}{'blocks':>8}{'largest gap':>13}"
+        f"{'allocated at':66}{'held MiB':>10}{'inactive MiB':>14}{'blocks':>8}{'largest gap':>13}"
     ]
     for where, (held, inactive, blocks, gap) in sorted(
         sums.items(), key=lambda item: -item[1][0] - item[1][1]
     ):
-        lines.append(f"{where:58}{mib(held):>10,}{mib(inactive):>14,}{blocks:>8}{mib(gap):>13,}")
+        lines.append(f"{where:66}{mib(held):>10,}{mib(inactive):>14,}{blocks:>8}{mib(gap):>13,}")
     return "\n".join(lines)
 
 

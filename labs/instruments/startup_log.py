@@ -37,7 +37,11 @@ def memory_log(view: View, replica: int = 0, *, window_s: float = 48 * 3600.0) -
     if memory is None:
         return NOT_FOLLOWED
     entries = [entry for life in memory.lives for entry in (*_captures(memory, life), *_end(life))]
-    shown = [line for at_s, line in sorted(entries) if view.now_s - window_s < at_s <= view.now_s]
+    shown = [
+        line
+        for at_s, line in sorted(entries, key=lambda entry: entry[0])
+        if view.now_s - window_s < at_s <= view.now_s
+    ]
     return "\n".join(shown) or f"no line about memory in the last {window_s / 3600:g} h"
 
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from labs.simulator.memory.ledger import MemoryFlags
     from labs.simulator.memory.workspaces import MixedSizes
 
-LOOK_EVERY_S = 5.0
+LOOK_EVERY_S = 0.5
+"""Less than the prefill of a prompt that is long enough to matter, so that it dies in its first step."""
 
 
 @dataclass(slots=True, frozen=True)

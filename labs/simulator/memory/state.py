@@ -206,11 +206,14 @@ class Memory:
 
     def count(self, at_s: float, added: Counts) -> None:
         """Count requests that the latest process has had since it was counted last."""
-        last = self.life.points[-1][1]
-        names = {*last, *added}
-        self.life.points.append(
-            (at_s, {name: last.get(name, 0.0) + added.get(name, 0.0) for name in sorted(names)})
-        )
+        points = self.life.points
+        last = points[-1][1]
+        counts = {
+            name: last.get(name, 0.0) + added.get(name, 0.0) for name in sorted({*last, *added})
+        }
+        if len(points) > 1 and points[-2][1] == last == counts:
+            points.pop()
+        points.append((at_s, counts))
 
     def growth_at(self, at_s: float) -> dict[str, int]:
         """Return GPU bytes by owner beyond the ledger of the process at ``at_s``, on each rank."""

@@ -123,15 +123,16 @@ def restart_as(cluster: Cluster, replica: int, config: EngineConfig, cost: CostM
 
 
 def out_of_memory(
-    cluster: Cluster, replica: int, at_s: float, *, tried: int, rank: int | None = None
+    cluster: Cluster, replica: int, at_s: float, *, tried: int, released: int = 0
 ) -> str:
     """Let the engine die of an allocation of ``tried`` bytes at ``at_s``; return torch's message.
 
+    ``released`` is what torch had cached and gave back to the driver before it failed, bytes.
     All that ran or waited in the engine fails (ABORTED, ``finish_reason`` error); what has not reached it waits for the
     next process, which the supervisor starts at once.
     """
     memory, engine = cluster.memory[replica], cluster.engines[replica]
-    message = oom_message(memory, at_s, tried=tried, rank=rank)
+    message = oom_message(memory, at_s, tried=tried, released=released)
     memory.end(at_s, message)
     memory.pending.clear()
     for request in (*engine.running, *engine.waiting):
@@ -144,19 +145,21 @@ def out_of_memory(
     return message
 
 
-def oom_message(memory: Memory, at_s: float, *, tried: int, rank: int | None = None) -> str:
-    """Return what torch writes when ``tried`` bytes do not fit at ``at_s`` on a rank (None: the fullest)."""
-    rank = memory.worst_rank(at_s) if rank is None else rank
+def oom_message(memory: Memory, at_s: float, *, tried: int, released: int = 0) -> str:
+    """Return what torch writes when ``tried`` bytes do not fit at ``at_s`` on the fullest rank; see ``out_of_memory``."""
+    rank = memory.worst_rank(at_s)
     others: tuple[Other, ...] = memory.others_at(at_s)[rank]
+    # Where more is booked than there is, the last allocation is the one that failed.
     over = max(0, -memory.free_bytes(rank, at_s))
+    reserved = memory.reserved_bytes(at_s) - over - released
     return cuda_out_of_memory(
         tried=tried,
         gpu=memory.gpus[rank] if rank < len(memory.gpus) else rank,
         capacity=memory.device.usable_bytes,
-        free=memory.free_bytes(rank, at_s) + over,
-        in_use=memory.process_bytes(at_s) - over,
-        allocated=min(memory.allocated_bytes(at_s), memory.reserved_bytes(at_s) - over),
-        reserved=memory.reserved_bytes(at_s) - over,
+        free=memory.free_bytes(rank, at_s) + over + released,
+        in_use=memory.process_bytes(at_s) - over - released,
+        allocated=min(memory.allocated_bytes(at_s), reserved),
+        reserved=reserved,
         others=others,
     )
 
@@ -200,33 +203,37 @@ def _served(cluster: Cluster, replica: int, at_s: float) -> bool:
     memory.pending = [i for i in memory.pending if i not in due]
     for index in due:
         request = engine.requests[index]
-        tried = _does_not_fit(memory, request, at_s)
-        if tried is not None:
-            out_of_memory(cluster, replica, at_s, tried=tried)
+        failed = _does_not_fit(memory, request, at_s)
+        if failed is not None:
+            tried, released = failed
+            out_of_memory(cluster, replica, at_s, tried=tried, released=released)
             return False
     return True
 
 
-def _does_not_fit(memory: Memory, request: Request, at_s: float) -> int | None:
-    """Make the workspaces of one request; return the bytes of the allocation that failed, or None."""
+def _does_not_fit(memory: Memory, request: Request, at_s: float) -> tuple[int, int] | None:
+    """Make the workspaces of one request; return None, or the bytes that failed and those given back before."""
     rank = memory.worst_rank(at_s)
+    peak = memory.life.startup.ledger.activation_peak
     needed = workspace_bytes(memory, request)
     if needed:
         failed = needed > room_for_workspace(memory, rank, at_s)
         memory.transients.append(Transient(at_s, needed, request.request_id, failed))
         if failed:
-            return _pages(needed)
+            return _pages(needed), peak
     workspaces = memory.workspaces_of(memory.life)
     if workspaces is None or workspaces.kind.request_class != request.request_class:
         return None
+    before = workspaces.at(at_s).reserved
     try:
         workspaces.serve(
             at_s,
             request.prompt_tokens,
-            capacity=workspaces.at(at_s).reserved + memory.free_bytes(rank, at_s),
+            capacity=before + memory.free_bytes(rank, at_s),
+            peak=peak,
         )
     except OutOfMemoryError as error:
-        return error.tried
+        return error.tried, before + peak - error.reserved
     return None
 
 

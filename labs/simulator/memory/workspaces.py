@@ -6,6 +6,8 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from labs.simulator.memory.allocator import OutOfMemoryError
+
 if TYPE_CHECKING:
     from labs.simulator.memory.allocator import CachingAllocator
 
@@ -47,13 +49,14 @@ class Workspaces:
     """Handles of the entries kept, oldest first."""
     history: list[Moment] = field(default_factory=list)
 
-    def serve(self, at_s: float, prompt_tokens: int, *, capacity: int) -> None:
+    def serve(self, at_s: float, prompt_tokens: int, *, capacity: int, peak: int) -> None:
         """Take the workspace of a request, leave its entry, let go of the workspace and of the oldest entry.
 
-        ``capacity`` is what the device has for this allocator now, bytes. Raises OutOfMemoryError.
+        ``capacity`` is what the device has for this allocator beside a step's activations, whose cached ``peak`` torch gives
+        back where the workspace needs it; the step that follows wants it again. Both in bytes. Raises OutOfMemoryError.
         """
         allocator = self.allocator
-        allocator.capacity = capacity
+        allocator.capacity = capacity + peak
         workspace = allocator.allocate(
             prompt_tokens * self.kind.workspace_bytes_per_token, self.kind.owner
         )
@@ -62,6 +65,16 @@ class Workspaces:
         self.entries.append(allocator.allocate(entry, self.kind.entry_owner))
         if len(self.entries) > self.kind.entries_kept:
             allocator.free(self.entries.pop(0))
+        allocator.capacity = capacity
+        if allocator.device_free < 0:
+            allocator.empty_cache()
+        if allocator.device_free < 0:
+            raise OutOfMemoryError(
+                peak,
+                free=allocator.device_free + peak,
+                allocated=allocator.allocated,
+                reserved=allocator.reserved,
+            )
         self.history.append(
             Moment(
                 at_s,

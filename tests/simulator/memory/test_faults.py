@@ -190,3 +190,22 @@ def test_pieces_pickling_and_the_whole_give_the_same_bytes():
     pieces.advance(900.0)
     assert pieces.digest() == whole.digest()
     assert whole.memory[0].crashes_between(0.0, 900.0)
+
+
+def test_a_request_with_a_deadly_workspace_never_finishes():
+    world = fleet(
+        (5.0, WorkspaceSpikes(0, LOGPROBS)),
+        classes=(CHAT, SCORING),
+        rate=2.0,
+        flags=replace(FLAGS, max_num_seqs=1024),
+    )
+    world.advance(900.0)
+    deadly = {t.request_id for t in world.memory[0].transients if t.failed}
+    assert deadly
+    assert all(r.finish_reason == "error" for r in world.requests if r.request_id in deadly)
+
+
+def test_quiet_hours_cost_no_memory_of_their_own():
+    world = fleet(rate=0.0)
+    world.advance(1000.0)
+    assert len(world.memory[0].life.points) <= 3
