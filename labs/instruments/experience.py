@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 60.0
 """Whoever has waited this long for a first token was not answered."""
-_LOST = {Status.SHED, Status.ABORTED}
+_LOST = {Status.SHED, Status.ABORTED, Status.STRANDED}
 
 
 def is_lost(request: Request) -> bool:
-    """Return whether a request was refused, failed, given up or cut short."""
-    return request.status in _LOST or request.cut
+    """Return whether a request was refused, failed, given up or cut short, other than by its user's own wish."""
+    return request.cut or (request.status in _LOST and not request.is_cancelled)
 
 
 def longest_gap_s(request: Request, now_s: float) -> float | None:

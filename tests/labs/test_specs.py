@@ -6,7 +6,7 @@ import pytest
 
 from labs.catalogue import folder_of
 from labs.instruments.registry import SIGNALS
-from labs.specs import SpecError, load_spec
+from labs.specs import Alarm, Bound, SpecError, load_spec
 
 TOML = (folder_of("preemption-storm") / "lab.toml").read_text(encoding="utf-8")
 
@@ -154,3 +154,99 @@ def test_a_lab_serves_at_least_one_world(fault, tmp_path):
 
 def test_every_signal_of_the_spec_can_be_computed(spec):
     assert set(spec.signals) <= set(SIGNALS)
+
+
+# ------------------------------------------------------------------------------ alarms and bounds
+
+
+def test_an_alarm_above_rings_beyond_its_value_only():
+    alarm = Alarm(signal="kv_usage", above=0.6, window_s=300)
+    assert [alarm.rings(value) for value in (0.61, 0.6, 0.0)] == [True, False, False]
+    assert [alarm.held(value) for value in (0.61, 0.6, 0.0)] == [False, True, True]
+    assert alarm.target == 0.6
+
+
+def test_an_alarm_below_rings_under_its_value_only():
+    alarm = Alarm(signal="kv_usage", below=0.6, window_s=300)
+    assert [alarm.rings(value) for value in (0.59, 0.6, 9.0)] == [True, False, False]
+    assert [alarm.held(value) for value in (0.59, 0.6, 9.0)] == [False, True, True]
+    assert alarm.target == 0.6
+
+
+@pytest.mark.parametrize("side", ["above", "below"])
+def test_an_alarm_may_stand_at_zero(side):
+    alarm = Alarm(signal="kv_usage", window_s=300, **{side: 0.0})
+    assert alarm.target == 0.0
+    assert alarm.rings(1.0) is (side == "above")
+    assert alarm.rings(-1.0) is (side == "below")
+
+
+@pytest.mark.parametrize("value", [None, "NVLink"])
+def test_what_was_not_measured_neither_rings_nor_holds(value):
+    for side in ("above", "below"):
+        alarm = Alarm(signal="kv_usage", window_s=300, **{side: 0.6})
+        assert (alarm.rings(value), alarm.held(value)) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("bound", "inside", "outside"),
+    [
+        ({"at_least": 0.2}, (0.2, 9.0), (0.19,)),
+        ({"at_most": 0.2}, (0.2, -9.0), (0.21,)),
+        ({"at_least": 0.2, "at_most": 0.4}, (0.2, 0.3, 0.4), (0.19, 0.41)),
+        ({"at_least": 0.0}, (0.0,), (-0.1,)),
+        ({"equals": "SYS"}, ("SYS",), ("NV6", 1.0)),
+        ({"at_most": 0.2}, (), ("SYS",)),
+    ],
+)
+def test_a_bound_holds_what_lies_within_it(bound, inside, outside):
+    made = Bound(signal="kv_usage", **bound)
+    assert all(made.holds(value) for value in inside)
+    assert not any(made.holds(value) for value in outside)
+
+
+@pytest.mark.parametrize("absent_holds", [True, False])
+def test_what_was_not_measured_is_within_a_bound_only_if_it_says_so(absent_holds):
+    made = Bound(signal="kv_usage", at_most=1.0, absent_holds=absent_holds)
+    assert made.holds(None) is absent_holds
+
+
+@pytest.mark.parametrize("said", [{}, {"equals": "SYS", "at_most": 1.0}])
+def test_a_bound_says_numbers_or_a_category(said):
+    with pytest.raises(ValueError, match="at_least, at_most or both, or equals"):
+        Bound(signal="kv_usage", **said)
+
+
+def test_a_share_has_no_unit_behind_its_number(spec):
+    assert spec.alarm_unit == "s"
+    full = spec.model_copy(update={"alarm": Alarm(signal="kv_usage", above=0.9, window_s=300)})
+    assert (full.alarm_title, full.alarm_unit) == ("KV usage", "")
+
+
+def test_the_diagnosis_asks_for_every_number_that_a_world_asks_for(spec):
+    assert spec.parameter_title == "Tokens wanted over tokens held, 12 min"
+    world = spec.hypotheses["leak"]
+    leak = world.model_copy(
+        update={"answer": world.answer.model_copy(update={"parameter": "unaccounted_share"})}
+    )
+    both = spec.model_copy(update={"hypotheses": {**spec.hypotheses, "leak": leak}})
+    assert both.parameter_title == (
+        "Tokens wanted over tokens held, 12 min, or Blocks in use that no live request holds"
+    )
+
+
+def test_the_fleet_is_told_in_a_few_words(spec):
+    assert spec.fleet_words == "one engine, TP4"
+    pair = spec.fleet.model_copy(update={"replicas": 2, "tensor_parallel_size": 2})
+    assert spec.model_copy(update={"fleet": pair}).fleet_words == "2 engines, TP2"
+
+
+def test_a_fault_says_when_its_cause_is_gone_and_a_control_need_not(fault):
+    told = fault(
+        'cause_gone = [{ signal = "router_p95_s", at_most = 0.1, absent_holds = true }]\n', ""
+    )
+    assert "hypotheses.router.answer: a fault needs cause_gone" in told
+
+
+def test_a_lab_has_two_worlds_at_least_and_an_instrument_of_its_alarm(fault):
+    assert "one must be is_alarm" in fault("is_alarm = true\n", "")
