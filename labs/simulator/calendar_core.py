@@ -15,6 +15,7 @@ from labs.simulator.calendar_scheduler import CalendarScheduler
 from labs.simulator.config import EngineConfig
 from labs.simulator.cost_model import CostModel
 from labs.simulator.decode_calendar import steps_within
+from labs.simulator.prefix_groups import PrefixScheduler
 from labs.simulator.request import Request
 from labs.simulator.timeline import Timeline
 
@@ -26,7 +27,9 @@ class CalendarCore:
         self.config = config
         self.cost = cost
         self.timeline = timeline
-        self.scheduler = CalendarScheduler(config)
+        self.scheduler = (PrefixScheduler if config.enable_prefix_caching else CalendarScheduler)(
+            config
+        )
 
     @property
     def waiting(self) -> tuple[Request, ...]:
@@ -173,6 +176,9 @@ class CalendarCore:
             kv_tokens=kv_tokens,
             collectives_ps=cost.collectives_ps(tokens),
         )
+        if scheduler.prefix_queries:
+            timeline.book_prefixes(scheduler.prefix_queries, scheduler.prefix_hits)
+            scheduler.prefix_queries = scheduler.prefix_hits = 0
         if decoding:
             timeline.book_gaps(gap_ps, decoding)
         finished = scheduler.decoding.take_finished()

@@ -11,7 +11,7 @@ def is_eligible(config: EngineConfig) -> bool:
     """Say whether the calendar can run ``config``."""
     return (
         config.policy == "fcfs"
-        and not config.enable_prefix_caching
+        and not (config.enable_prefix_caching and config.prefix_hashing == "token_ids")
         and config.long_prefill_token_threshold == 0
         and config.max_num_batched_tokens >= config.max_num_seqs
     )
@@ -21,7 +21,8 @@ class CalendarScheduler:
     """Waiting and running requests and a counting pool, of which the decoding are only counted."""
 
     __slots__ = (
-        "_watermark", "config", "decoding", "kv_tokens", "num_free", "prefilling", "running", "waiting",
+        "_watermark", "config", "decoding", "kv_tokens", "num_free", "prefilling", "prefix_hits", "prefix_queries",
+        "running", "waiting",
     )  # fmt: skip
 
     def __init__(self, config: EngineConfig) -> None:
@@ -34,6 +35,9 @@ class CalendarScheduler:
         self.num_free = config.usable_blocks
         self.kv_tokens = 0
         """Sum of num_computed_tokens over the running."""
+        self.prefix_queries = 0
+        """Tokens looked up at first admissions; 0 without prefix caching."""
+        self.prefix_hits = 0
         self._watermark = config.watermark_blocks
 
     def remove(self, request: Request, step_end_ps: int) -> None:
@@ -77,6 +81,7 @@ class CalendarScheduler:
             part = self.prefilling
         prefills: list[tuple[Request, int]] = []
         if part is not None:
+            self._continue(part, chunk)
             part.num_blocks += blocks
             self.num_free -= blocks
             prefills.append((part, chunk))
@@ -97,14 +102,21 @@ class CalendarScheduler:
                 blocks = 0
             self.release(victim, step_end_ps)
             need = self.decoding.blocks_needed()
-            victim.computed_high = max(victim.computed_high, victim.num_computed_tokens)
-            victim.num_computed_tokens = 0
-            victim.num_preemptions += 1
-            victim.status = Status.PREEMPTED
-            victim.queued_ps = now_ps
-            self.waiting.appendleft(victim)
+            self._put_back(victim, now_ps)
             preempted.append(victim)
         return tuple(preempted)
+
+    def _continue(self, part: Request, chunk: int) -> None:
+        """Take note that a prefill goes on by ``chunk`` tokens."""
+
+    def _put_back(self, victim: Request, now_ps: int) -> None:
+        """Let a preempted request wait in front."""
+        victim.computed_high = max(victim.computed_high, victim.num_computed_tokens)
+        victim.num_computed_tokens = 0
+        victim.num_preemptions += 1
+        victim.status = Status.PREEMPTED
+        victim.queued_ps = now_ps
+        self.waiting.appendleft(victim)
 
     def _admit(self, prefills: list[tuple[Request, int]], chunk: int, now_ps: int) -> int:
         """Admit from the head of waiting until something does not fit; return how many."""
@@ -117,7 +129,7 @@ class CalendarScheduler:
             request = waiting[0]
             num_tokens = request.prompt_tokens + request.num_output_tokens
             n = num_tokens
-            if n > budget:
+            if n > budget and not (config.allow_whole_prefill and request.whole_prefill):
                 if not config.enable_chunked_prefill:
                     break
                 n = budget

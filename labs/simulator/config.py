@@ -21,9 +21,15 @@ class EngineConfig:
     policy: Literal["fcfs", "priority"] = "fcfs"
     """Order of the waiting queue, and choice of the victim."""
     enable_prefix_caching: bool = False
-    """Share full blocks of equal prefixes; requests then need prompt_token_ids."""
+    """Share full blocks of equal prefixes."""
+    prefix_hashing: Literal["token_ids", "groups"] = "token_ids"
+    """By what a block is known: by ``prompt_token_ids``, as in vLLM, or by the named texts in ``prefix``."""
     enable_chunked_prefill: bool = True
     """Cut a prefill that exceeds what is left of the budget."""
+    allow_whole_prefill: bool = False
+    """Do not cut the prefill of a request with ``whole_prefill``. No vLLM has this: home-made priority paths do."""
+    max_num_queued_reqs: int | None = None
+    """Answer 503 to what comes while so many wait; None: no limit."""
     long_prefill_token_threshold: int = 0
     """Most tokens of one prefill in a step; 0 for no limit."""
     scheduler_reserve_full_isl: bool = True
@@ -42,8 +48,15 @@ class EngineConfig:
             raise ValueError(f"policy must be fcfs or priority, got {self.policy!r}")
         if self.long_prefill_token_threshold < 0:
             raise ValueError("long_prefill_token_threshold must not be negative")
+        if self.max_num_queued_reqs is not None and self.max_num_queued_reqs < 1:
+            raise ValueError("max_num_queued_reqs must be at least 1")
         if not 0.0 <= self.watermark < 1.0:
             raise ValueError(f"watermark must be in [0, 1), got {self.watermark}")
+
+    @property
+    def needs_token_ids(self) -> bool:
+        """True if requests must say their tokens."""
+        return self.enable_prefix_caching and self.prefix_hashing == "token_ids"
 
     @property
     def usable_blocks(self) -> int:

@@ -66,10 +66,10 @@ class Engine:
             raise ValueError(f"{request.request_id}: arrives before {self.requests[-1].request_id}")
         if request.index >= 0:
             raise ValueError(f"{request.request_id}: submitted twice")
-        if self.config.enable_prefix_caching and request.prompt_token_ids is None:
+        if self.config.needs_token_ids and request.prompt_token_ids is None:
             raise ValueError(f"{request.request_id}: prefix caching needs prompt_token_ids")
         request.index = len(self.requests)
-        if request.prompt_token_ids is not None:
+        if self.config.prefix_hashing == "token_ids" and request.prompt_token_ids is not None:
             request.output_token_ids = []
         self._limit(request)
         self.requests.append(request)
@@ -138,7 +138,7 @@ class Engine:
         """
         if down_s < 0:
             raise ValueError(f"{down_s=}: must not be negative")
-        if config.enable_prefix_caching and any(
+        if config.needs_token_ids and any(
             r.prompt_token_ids is None for r in self.requests if r.finish_ps is None
         ):
             raise ValueError("prefix caching needs prompt_token_ids of every request")

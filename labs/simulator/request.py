@@ -126,6 +126,8 @@ class Request:
         """Derive the clock's own times. Raises ValueError for a request that asks for nothing."""
         if self.prompt_tokens < 1 or self.max_tokens < 1:
             raise ValueError(f"{self.request_id}: prompt_tokens and max_tokens must be at least 1")
+        if self.prefix and self.prefix[-1][1] >= self.prompt_tokens:
+            raise ValueError(f"{self.request_id}: a prompt must go on after its prefix")
         self.arrival_ps = self.queued_ps = to_ps(self.arrival_s)
 
     def route(self, replica: int, delay_s: float) -> None:

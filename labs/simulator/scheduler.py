@@ -168,9 +168,10 @@ class Scheduler:
             threshold = self._threshold()
             if 0 < threshold < n:
                 n = threshold
-            if not config.enable_chunked_prefill and n > budget:
-                return
-            n = min(n, budget)
+            if not (config.allow_whole_prefill and request.whole_prefill):
+                if not config.enable_chunked_prefill and n > budget:
+                    return
+                n = min(n, budget)
             # The hits that nobody holds sit in the free queue: taking them uses it up as well.
             spare = pool.num_free + hit_blocks - evictable
             if self.running:
@@ -191,6 +192,7 @@ class Scheduler:
         if request.num_preemptions == 0:
             self.prefix_queries += request.num_tokens if self.config.enable_prefix_caching else 0
             self.prefix_hits += hit
+            request.cached_tokens = hit
         (plan.resumed if request.status is Status.PREEMPTED else plan.new).append(request)
         request.status = Status.RUNNING
         request.num_computed_tokens = hit

@@ -95,6 +95,10 @@ class Sample:
     """Observations per bucket of ``TTFT_BUCKETS_S`` and +Inf, the engine's own TTFT."""
     iteration_tokens_counts: tuple[int, ...]
     """Observations per bucket of ``ITERATION_TOKENS_BUCKETS`` and +Inf."""
+    prefix_cache_queries: int = 0
+    """``vllm:prefix_cache_queries_total``, tokens: prompts of first admissions."""
+    prefix_cache_hits: int = 0
+    """``vllm:prefix_cache_hits_total``, tokens."""
     itl_sum_s: float = 0.0
     """Sum of what ``itl_counts`` counts."""
     ttft_sum_s: float = 0.0

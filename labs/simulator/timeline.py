@@ -60,6 +60,7 @@ class Timeline:
             self.kv_tokens_read
         ) = 0
         self.steps = self.finished = self.aborted = 0
+        self.prefix_queries = self.prefix_hits = 0
         self.collectives_ps = 0
         self.busy_ps = self.prefill_ps = self.recompute_ps = self.weight_ps = self.kv_ps = 0
         self.itl = [0] * (len(_ITL_BOUNDS_PS) + 1)
@@ -107,6 +108,11 @@ class Timeline:
             self.recomputed_tokens += recomputed
             self.recompute_ps += recomputed * cost.per_prefill_token_ps
             self.max_prefill = max(self.max_prefill, prefill)
+
+    def book_prefixes(self, queries: int, hits: int) -> None:
+        """Count tokens looked up in the prefix cache, and those found."""
+        self.prefix_queries += queries
+        self.prefix_hits += hits
 
     def book_gaps(self, gap_ps: int, count: int) -> None:
         """Count ``count`` gaps of ``gap_ps`` between two outputs of a request."""
@@ -283,6 +289,8 @@ class Timeline:
             weight_read_s=to_s(self.weight_ps),
             kv_read_s=to_s(self.kv_ps),
             collective_s=to_s(self.collectives_ps),
+            prefix_cache_queries=self.prefix_queries,
+            prefix_cache_hits=self.prefix_hits,
             itl_counts=tuple(self.itl),
             ttft_counts=tuple(self.ttft),
             iteration_tokens_counts=tuple(self.iteration_tokens),
