@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -105,3 +106,50 @@ def closed_loop_tpot_ms(users):
         / len(done)
         / MS
     )
+
+
+def comparison():
+    """Return the three tables of docs/simulator.md; ``python -m tests.simulator.hardware.test_published`` prints them."""
+    healthy, slow = LLAMA.cost_model(), faulty_cost()
+
+    def off(ours, theirs):
+        return f"{100 * (ours / theirs - 1):+.0f} %"
+
+    steps = [
+        "| tokens in the step | healthy, published | here | off | over PCIe, published | here | off |",
+        "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for tokens, base_ms in (DECODE_BASE_MS | CHUNK_BASE_MS).items():
+        step = {"kv_tokens": tokens, "prefill_tokens": tokens, "sequences": 1, "tokens": tokens}
+        if tokens in DECODE_BASE_MS:
+            ours, ours_slow = decode_ms(healthy, tokens), decode_ms(slow, tokens)
+        else:
+            ours, ours_slow = (cost.step_ps(**step) / MS for cost in (healthy, slow))
+        theirs_slow = base_ms + DELTA_MS[tokens]
+        steps.append(
+            f"| {tokens:,} | {base_ms:.1f} ms | {ours:.1f} ms | {off(ours, base_ms)} "
+            f"| {theirs_slow:.1f} ms | {ours_slow:.1f} ms | {off(ours_slow, theirs_slow)} |"
+        )
+    added = [
+        "| tokens | message | all-reduce, NVLink | over PCIe | 160 of them add |",
+        "| ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for tokens, healthy_us, fault_us, *_ in PUBLISHED:
+        added.append(
+            f"| {tokens:,} | {tokens * 16:,} KiB | {healthy_us:,.1f} us | {fault_us:,.1f} us | {slow.added_ps(tokens) / MS:,.1f} ms |"
+        )
+    silicon = ["| users | silicon | here | off |", "| ---: | ---: | ---: | ---: |"]
+    for users, theirs in SILICON_TPOT_MS.items():
+        ours = closed_loop_tpot_ms(users)
+        silicon.append(f"| {users} | {theirs:.2f} ms | {ours:.2f} ms | {off(ours, theirs)} |")
+    return tuple("\n".join(table) for table in (steps, added, silicon))
+
+
+def test_the_document_prints_these_tables():
+    text = (Path(__file__).parents[3] / "docs" / "simulator.md").read_text()
+    for table in comparison():
+        assert table in text
+
+
+if __name__ == "__main__":
+    print("\n\n".join(comparison()))
