@@ -8,6 +8,7 @@ from labs.charts.alarm import alarm_figure, paths_figure
 from labs.charts.axes import Figure, Points
 from labs.charts.lanes import Bar, Done, Label, Lane, lane, shown_until_s
 from labs.charts.numbers import number
+from labs.charts.panels import panel_figure
 from labs.charts.value import value_figure
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "alarm_figure",
     "lane",
     "number",
+    "panel_figure",
     "paths_figure",
     "shown_until_s",
     "value_figure",

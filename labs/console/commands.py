@@ -43,6 +43,7 @@ type Reader = Callable[[list[str], tuple[Filter, ...]], Command | Refusal]
 COMMON_VERBS = {
     "metrics": "the engine's /metrics",
     "promql": "one PromQL expression",
+    "dashboard": "one panel of the dashboard, drawn from the healthy window until now",
     "nvidia-smi": "what the driver counts",
     "dcgm": "what DCGM counts",
     "engine-log": "the engine's log",

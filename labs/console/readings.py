@@ -138,7 +138,22 @@ def read_file(name: str, arguments: list[str], filters: tuple[Filter, ...]) -> C
     return Command(verb, options=where, filters=(cut, *filters))
 
 
+PANELS = (
+    "ttft", "itl", "queue", "running", "kv", "preemptions", "tokens", "goodput", "busy", "gpu-power", "gpu-clock",
+)  # fmt: skip
+"""What `dashboard` can draw, from the healthy window until now."""
+
+
+def _dashboard(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+    if len(arguments) != 1:
+        return Refusal(f"dashboard: name one panel: {', '.join(PANELS)}.")
+    if arguments[0] not in PANELS:
+        return unknown("dashboard", arguments[0], sorted(PANELS))
+    return Command("dashboard", target=arguments[0], filters=filters)
+
+
 READERS: dict[str, Reader] = {
+    "dashboard": _dashboard,
     "curl": _curl,
     "promql": _promql,
     "nvidia-smi": _nvidia_smi,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from labs import worlds
@@ -121,7 +122,10 @@ def _read(incident: Incident, command: Command, cost_s: int, progress: Progress 
     if slowdown:
         apply(incident, {"verb": "slowdown", "factor": 1.0})
     shown = take(incident.view, command)
-    return Outcome("reading", shown.text, incident.clock_s, cost_s, key, shown.signals, operation)
+    drawn = None if shown.panel is None else asdict(shown.panel)
+    return Outcome(
+        "reading", shown.text, incident.clock_s, cost_s, key, shown.signals, operation, drawn
+    )
 
 
 def _verify(incident: Incident, cost_s: int, progress: Progress | None) -> Outcome:

@@ -45,7 +45,13 @@ class Incident:
     @property
     def view(self) -> View:
         step_s = worlds.full_pool_step_s(self.fleet)
-        return View(self.world.cluster, self.fleet, float(self.clock_s), step_s)
+        return View(
+            self.world.cluster,
+            self.fleet,
+            float(self.clock_s),
+            step_s,
+            float(self.spec.timeline.healthy_from_s),
+        )
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,8 @@ class Outcome:
     signals: dict[str, float | str | None] = field(default_factory=dict)
     operation: Operation | None = None
     """What was done to the world, from ``at_s - cost_s`` on."""
+    panel: dict[str, Any] | None = None
+    """What a dashboard drew, for the page to draw again."""
 
 
 def clock(seconds: float) -> str:

@@ -37,6 +37,8 @@ class View:
     now_s: float
     step_s: float
     """A step with a full pool, for Little's law, seconds."""
+    healthy_from_s: float = -1800.0
+    """Where the history that people may see begins."""
 
     @property
     def engine(self) -> Engine:

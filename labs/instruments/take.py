@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labs.console import Command, filtered
-from labs.instruments import promql
+from labs.instruments import dashboards, promql
 from labs.instruments.registry import SIGNALS
 from labs.instruments.sources import SOURCES, NotMeasured
 
 if TYPE_CHECKING:
+    from labs.instruments.dashboards import Panel
     from labs.instruments.registry import Value
     from labs.instruments.signals import View
 
 __all__ = ["READING_VERBS", "NotMeasured", "Shown", "instrument_of", "take"]
 
-READING_VERBS = {*SOURCES, "promql"}
+READING_VERBS = {*SOURCES, "promql", "dashboard"}
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Shown:
 
     text: str
     signals: dict[str, Value]
+    panel: Panel | None = None
+    """What a dashboard draws."""
 
 
 def instrument_of(command: Command) -> str:
@@ -35,6 +38,8 @@ def instrument_of(command: Command) -> str:
     """
     if command.verb == "promql":
         return promql.instrument_of(_query(command))
+    if command.verb == "dashboard":
+        return f"dashboard_{command.target}"
     source = SOURCES.get(command.verb)
     if source is None:
         raise NotMeasured(f"There is no {command.verb} on this cluster.")
@@ -49,6 +54,11 @@ def take(view: View, command: Command) -> Shown:
         value = promql.evaluate(view, query)
         text = filtered(promql.answer(view, value, query), command.filters)
         return Shown(text, dict(promql.signal_of(query, value)) if text else {})
+    if command.verb == "dashboard":
+        drawn = dashboards.panel(view, command.target, from_s=round(view.healthy_from_s))
+        name = dashboards.SHOWS.get(command.target)
+        signals = {} if name is None else {name: SIGNALS[name](view)}
+        return Shown(filtered(dashboards.text(drawn), command.filters), signals, drawn)
     source = SOURCES[command.verb]
     whole = source.text(view, command)
     text = filtered(whole, command.filters)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from labs import incident
+from labs import charts, incident
 from labs.models import Action
 from labs.room.log import ICONS
 
 if TYPE_CHECKING:
     from labs.room.log import Log
+    from labs.specs import LabSpec
 
 Status = Action.Status
 
@@ -35,6 +36,13 @@ class Exchange:
     number: int
     at: str
     cost: str
+    panel: charts.Figure | None = None
+    """What a dashboard drew; its numbers stand in ``text``."""
+    spoken: str = ""
+
+    @property
+    def figure_id(self) -> str:
+        return f"f-{self.seq}"
 
     @property
     def is_table(self) -> bool:
@@ -53,6 +61,7 @@ class Exchange:
 @dataclass(frozen=True)
 class ConsoleLog:
     log: Log
+    spec: LabSpec
 
     @property
     def earlier(self) -> list[Exchange]:
@@ -64,7 +73,23 @@ class ConsoleLog:
 
     @cached_property
     def _exchanges(self) -> list[Exchange]:
-        return [_exchange(each) for each in self.log.commands if not each.is_under_way]
+        return [self._shown(each) for each in self.log.commands if not each.is_under_way]
+
+    def _shown(self, action: Action) -> Exchange:
+        found, drawn = _exchange(action), (action.outcome or {}).get("panel")
+        if drawn is None:
+            return found
+        line = self.spec.timeline
+        figure = charts.panel_figure(
+            drawn,
+            from_s=line.healthy_from_s,
+            to_s=max(60, action.at_s or 0),
+            healthy_to_s=line.fault_at_s,
+            changes_s=[
+                (each.at_s or 0) - each.cost_s for each in self.log.changes if each.seq < action.seq
+            ],
+        )
+        return replace(found, panel=figure, spoken=f"{drawn['title']}: the numbers are below.")
 
     @property
     def refused_line(self) -> str:

@@ -73,7 +73,7 @@ class Room:
 
     @cached_property
     def console(self) -> ConsoleLog:
-        return ConsoleLog(self.log)
+        return ConsoleLog(self.log, self.spec)
 
     # --------------------------------------------------------------------------------- think
 

@@ -1,0 +1,224 @@
+"""Panels over incident time: the same signals as elsewhere, drawn from the healthy window on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from labs.instruments import gpu_readings
+from labs.instruments.experience import felt, is_lost
+from labs.instruments.signals import (
+    PANEL_S,
+    histogram_quantile,
+    sample_at,
+    sent_between,
+    ttft_p95_at,
+)
+from labs.simulator.telemetry import ITL_BUCKETS_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from labs.instruments.gpu_readings import GpuReading
+    from labs.instruments.signals import View
+    from labs.simulator.engine import Engine
+    from labs.simulator.telemetry import Sample
+
+EVERY_S = 30
+SHORT_S = 60.0
+
+type Line = Callable[[View], float | None]
+"""What one line of a panel is at the view's time."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line of a panel: its name, and ``(t_s, value | None)`` every half minute."""
+
+    name: str
+    points: tuple[tuple[int, float | None], ...]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A panel as a reading keeps it."""
+
+    title: str
+    unit: str
+    log_scale: bool
+    series: tuple[Series, ...]
+
+
+def panel(view: View, name: str, *, from_s: int) -> Panel:
+    """Return a panel from ``from_s`` until now. Raises KeyError for a name that is none of PANELS."""
+    title, unit, log_scale, lines = PANELS[name]
+    times = range(-(-from_s // EVERY_S) * EVERY_S, int(view.now_s) + 1, EVERY_S)
+    return Panel(
+        title,
+        unit,
+        log_scale,
+        tuple(
+            Series(key, tuple((t_s, line(replace(view, now_s=float(t_s)))) for t_s in times))
+            for key, line in lines(view).items()
+        ),
+    )
+
+
+def text(shown: Panel) -> str:
+    """Return a panel as lines: the latest, least and most of each series, and five minutes apart."""
+    rows = [f"{shown.title}, {shown.unit}" if shown.unit else shown.title]
+    if not shown.series:
+        return f"{shown.title}: nothing here measures it"
+    width = max(len(each.name) for each in shown.series)
+    for each in shown.series:
+        known = [value for _, value in each.points if value is not None]
+        if not known:
+            rows.append(f"{each.name:{width}}  nothing yet")
+            continue
+        last = next((value for _, value in reversed(each.points) if value is not None), 0.0)
+        rows.append(
+            f"{each.name:{width}}  now {last:10.4g}    least {min(known):10.4g}    most {max(known):10.4g}"
+        )
+    return "\n".join(rows)
+
+
+def _name(view: View, replica: int) -> str:
+    return f"replica {replica}" if len(view.cluster.engines) > 1 else "engine"
+
+
+def _each(read: Callable[[Engine, float], float | None]) -> Callable[[View], dict[str, Line]]:
+    """Return the lines of a panel with one line a replica."""
+
+    def lines(view: View) -> dict[str, Line]:
+        return {
+            _name(view, replica): lambda at, engine=engine: read(engine, at.now_s)  # type: ignore[misc]
+            for replica, engine in enumerate(view.cluster.engines)
+        }
+
+    return lines
+
+
+def _gauge(pick: Callable[[Sample], float]) -> Callable[[Engine, float], float | None]:
+    def read(engine: Engine, t_s: float) -> float | None:
+        sample = sample_at(engine, t_s)
+        return None if sample is None else pick(sample)
+
+    return read
+
+
+def _pair(engine: Engine, t_s: float, seconds: float) -> tuple[Sample, Sample] | None:
+    first, last = sample_at(engine, t_s - seconds), sample_at(engine, t_s)
+    return None if first is None or last is None or first is last else (first, last)
+
+
+def _itl(share: float) -> Callable[[Engine, float], float | None]:
+    def read(engine: Engine, t_s: float) -> float | None:
+        pair = _pair(engine, t_s, SHORT_S)
+        if pair is None:
+            return None
+        counts = [
+            max(0, b - a) for a, b in zip(pair[0].itl_counts, pair[1].itl_counts, strict=True)
+        ]
+        return histogram_quantile(share, ITL_BUCKETS_S, counts)
+
+    return read
+
+
+def _preemptions(engine: Engine, t_s: float) -> float | None:
+    pair = _pair(engine, t_s, PANEL_S)
+    if pair is None:
+        return None
+    return float(max(0, pair[1].preemptions_reported - pair[0].preemptions_reported))
+
+
+def _tokens_per_s(engine: Engine, t_s: float) -> float | None:
+    pair = _pair(engine, t_s, SHORT_S)
+    if pair is None:
+        return None
+    sent = pair[1].generation_tokens - pair[0].generation_tokens
+    return max(0, sent) / (pair[1].t_s - pair[0].t_s)
+
+
+def _busy(engine: Engine, t_s: float) -> float | None:
+    pair = _pair(engine, t_s, SHORT_S)
+    if pair is None:
+        return None
+    return min(1.0, max(0.0, pair[1].busy_s - pair[0].busy_s) / (pair[1].t_s - pair[0].t_s))
+
+
+def _goodput(view: View) -> float | None:
+    """Return requests a second, of those sent in the minute before last, that were answered without a long wait."""
+    sent = sent_between(view.cluster, view.now_s - 2 * SHORT_S, view.now_s - SHORT_S)
+    good = sum(
+        not is_lost(request) and (felt(request, "ttft", view.now_s) or 0.0) <= GOOD_TTFT_S
+        for request in sent
+    )
+    return good / SHORT_S
+
+
+GOOD_TTFT_S = 2.0
+"""Whoever has a first token within this counts as served; a scenario constant of the panel."""
+
+
+def _offered(view: View) -> float | None:
+    sent = sent_between(view.cluster, view.now_s - 2 * SHORT_S, view.now_s - SHORT_S)
+    return len(sent) / SHORT_S
+
+
+def _gpus(pick: Callable[[GpuReading], float]) -> Callable[[View], dict[str, Line]]:
+    """Return the lines of a panel with one line a GPU; none where nobody looks at the hardware."""
+
+    def lines(view: View) -> dict[str, Line]:
+        known: dict[float, tuple[GpuReading, ...]] = {}
+
+        def at(moment: View, position: int) -> float:
+            if moment.now_s not in known:
+                known[moment.now_s] = gpu_readings.readings(moment)
+            return pick(known[moment.now_s][position])
+
+        return {
+            f"{each.node} GPU {each.gpu}": partial(at, position=position)
+            for position, each in enumerate(gpu_readings.readings(view))
+        }
+
+    return lines
+
+
+PANELS: dict[str, tuple[str, str, bool, Callable[[View], dict[str, Line]]]] = {
+    "ttft": (
+        "p95 time to first token, as clients see it",
+        "s",
+        True,
+        lambda view: {"p95": lambda at: ttft_p95_at(at.cluster, at.now_s)},
+    ),
+    "itl": ("p99 inter-token latency, one minute", "s", True, _each(_itl(0.99))),
+    "queue": ("Requests waiting", "requests", False, _each(_gauge(lambda s: float(s.waiting)))),
+    "running": ("Requests running", "requests", False, _each(_gauge(lambda s: float(s.running)))),
+    "kv": ("KV cache usage", "share", False, _each(_gauge(lambda s: s.kv_cache_usage_perc))),
+    "preemptions": ("Preemptions in five minutes", "preemptions", False, _each(_preemptions)),
+    "tokens": ("Tokens sent", "tokens/s", False, _each(_tokens_per_s)),
+    "goodput": (
+        "Requests a second: sent, and served with a first token within 2 s",
+        "requests/s",
+        False,
+        lambda view: {"sent": _offered, "served": _goodput},
+    ),
+    "busy": ("Share of time within steps", "share", False, _each(_busy)),
+    "gpu-power": ("Power of each GPU", "W", False, _gpus(lambda each: each.power_w)),
+    "gpu-clock": (
+        "SM clock of each GPU",
+        "MHz",
+        False,
+        _gpus(lambda each: float(each.state.sm_clock_mhz)),
+    ),
+}
+"""Name -> (title, unit, whether people compare it by ratio, its lines)."""
+
+SHOWS = {
+    "ttft": "ttft_p95_s",
+    "queue": "queue_depth",
+    "kv": "kv_usage",
+    "preemptions": "preemptions_5m",
+}
+"""Panel -> the signal that its latest point is."""
