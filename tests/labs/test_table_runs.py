@@ -8,7 +8,7 @@ import pytest
 
 from labs import incident, pool, table_runs, worlds
 from labs.catalogue import folder_of
-from labs.digest import behaviour, meaning, spec_digest
+from labs.digest import behaviour, spec_digest
 from labs.instruments.registry import signal_values
 from labs.specs import Bound
 
@@ -133,12 +133,3 @@ def test_a_missing_file_says_what_to_run(monkeypatch, tmp_path):
     monkeypatch.setattr(pool, "folder_of", lambda slug: tmp_path)
     with pytest.raises(pool.NotProved, match=r"pool\.json is missing; run: manage.py prove"):
         pool.record(SLUG)
-
-
-def test_layout_and_comments_have_no_meaning_and_numbers_have():
-    plain = 'def f(x):\n    """Say."""\n    return x + 1\n'
-    other = 'def f(x):  # why\n\n    """Say more."""\n    return (\n        x + 1)\n'
-    assert meaning(plain) == meaning(plain.replace('"""Say."""', "'''Other.'''"))
-    assert meaning(plain) == meaning(plain.replace("return", "# a note\n    return"))
-    assert meaning(plain) != meaning(plain.replace("1", "2"))
-    assert meaning(plain) != meaning(other)
