@@ -11,7 +11,8 @@ from labs.simulator.memory.state import FIRST_PID
 
 if TYPE_CHECKING:
     from labs.instruments.signals import View
-    from labs.simulator.memory.state import Life, Memory
+    from labs.simulator.memory.lives import Life
+    from labs.simulator.memory.state import Memory
 
 NOT_FOLLOWED = "no start-up log: this replica has been up since before the log begins"
 

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from labs.instruments.logs.entries import Settings
     from labs.simulator.engine import Engine
-    from labs.simulator.memory.state import Life, Memory
+    from labs.simulator.memory.lives import Life
+    from labs.simulator.memory.state import Memory
 
 _ORDERED = (
     ("launcher.py:254", "API server: shutdown triggered"),

@@ -2,85 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING
 
 from labs.simulator.memory import messages
 from labs.simulator.memory.ledger import (
     H100_SXM,
-    MIB,
     Device,
-    Ledger,
     MemoryFlags,
     ModelShape,
     capture_sizes,
     ledger,
 )
 from labs.simulator.memory.messages import LogLine
+from labs.simulator.memory.phases import (
+    CAPTURE_S_EACH,
+    COMPILE_CACHED_S,
+    COMPILE_COLD_S,
+    DEVICE_INIT_S,
+    KV_SIZING_S,
+    PROFILE_S,
+    WARM_UP_S,
+    WEIGHTS_GB_PER_S,
+    Failure,
+    Phase,
+    StartUp,
+)
+from labs.simulator.memory.tensors import first_tensor_beyond, pages
 
-type PhaseName = Literal[
-    "device init", "memory check", "weight load", "profile", "kv sizing", "graph capture", "warm-up"
-]
-
-DEVICE_INIT_S = 8.0
-"""Processes, imports, CUDA contexts, communicators. Scenario constant (vLLM on a small model is up in 20 to 37 s)."""
-WEIGHTS_GB_PER_S = 5.0
-"""All ranks together, from a local NVMe disk. Scenario constant."""
-COMPILE_COLD_S, COMPILE_CACHED_S = 52.3, 7.3
-"""torch.compile of the first start, and with its cache on disk. Scenario constants, as users' logs print them."""
-PROFILE_S = 3.4
-KV_SIZING_S = 0.4
-CAPTURE_S_EACH = 7.0 / 51
-"""Scenario constant: 7 s for the 51 default sizes, as users' logs print it."""
-WARM_UP_S = 2.5
-
-
-@dataclass(slots=True, frozen=True)
-class Phase:
-    """One phase of a start, in seconds after the start of the process."""
-
-    name: PhaseName
-    from_s: float
-    to_s: float
-
-
-@dataclass(slots=True, frozen=True)
-class Failure:
-    """Where and why a start failed."""
-
-    phase: PhaseName
-    rank: int
-    error: str
-    """``ValueError`` or ``torch.OutOfMemoryError``."""
-    message: str
-    after_s: float
-
-
-@dataclass(slots=True, frozen=True)
-class StartUp:
-    """One start: it either is ready or has failed."""
-
-    ledger: Ledger
-    phases: tuple[Phase, ...]
-    lines: tuple[LogLine, ...]
-    ready_after_s: float | None
-    failure: Failure | None
-
-    @property
-    def took_s(self) -> float:
-        """Seconds until it was ready or had failed."""
-        return self.phases[-1].to_s
-
-
-class Other(NamedTuple):
-    """Another process on one GPU of the group."""
-
-    pid: int
-    n_bytes: int
-
-
-type Others = tuple[tuple[Other, ...], ...]
-"""By rank; ranks that are not named have the GPU to themselves."""
+if TYPE_CHECKING:
+    from labs.simulator.memory.phases import Others, PhaseName
 
 
 def start_up(
@@ -235,7 +185,7 @@ class _Start:
             if self.sums.weights > room:
                 # Parameters are made before a byte is read from disk: this fails at once.
                 self._spend("weight load", 1.0)
-                allocated, tried = _first_tensor_beyond(self.shape, self.flags, room)
+                allocated, tried = first_tensor_beyond(self.shape, self.flags, room)
                 return self._out_of_memory(
                     "weight load", rank, tried=tried, allocated=allocated, others=self.others
                 )
@@ -274,7 +224,7 @@ class _Start:
                 return self._out_of_memory(
                     "profile",
                     rank,
-                    tried=_even(rows * self.shape.vocab * 8),
+                    tried=pages(rows * self.shape.vocab * 8),
                     allocated=sums.weights + sums.workspace,
                     others=self.others,
                 )
@@ -352,7 +302,7 @@ class _Start:
                 return self._out_of_memory(
                     "graph capture",
                     rank,
-                    tried=_even(max(sums.cuda_graphs // max(1, sizes), sums.activation_peak // 4)),
+                    tried=pages(max(sums.cuda_graphs // max(1, sizes), sums.activation_peak // 4)),
                     allocated=before + min(sums.cuda_graphs, max(0, room)),
                     others=self.others_later,
                 )
@@ -383,7 +333,7 @@ class _Start:
                 return self._out_of_memory(
                     "warm-up",
                     rank,
-                    tried=_even(sums.late // 8),
+                    tried=pages(sums.late // 8),
                     allocated=sums.allocated,
                     others=self.others_later,
                 )
@@ -402,28 +352,3 @@ class _Start:
             "APIServer", "INFO", "entry.py:140", "Starting vLLM server on http://0.0.0.0:8000"
         )
         return None
-
-
-def _even(n_bytes: int) -> int:
-    """Round up to 2 MiB: the allocator asks the driver for whole pages."""
-    return -(-n_bytes // (2 * MIB)) * 2 * MIB
-
-
-def _first_tensor_beyond(shape: ModelShape, flags: MemoryFlags, room: int) -> tuple[int, int]:
-    """Return (bytes allocated, bytes tried) where a model's parameters, made in order, first exceed ``room``."""
-    ranks, width = flags.tensor_parallel_size, 1 if flags.quantization else 2
-    d, heads, kv, head_dim = shape.hidden, shape.heads, shape.kv_heads, shape.head_dim
-    layer = (
-        (heads + 2 * kv) * head_dim * d * width // ranks,
-        heads * head_dim * d * width // ranks,
-        2 * shape.ffn * d * width // ranks,
-        shape.ffn * d * width // ranks,
-    )
-    outer = 2 * shape.vocab * d // ranks
-    allocated = 0
-    for tensor in (outer, *(layer * shape.layers), outer):
-        if allocated + _even(tensor) > room:
-            return allocated, _even(tensor)
-        allocated += _even(tensor)
-    # Rounding hides a few MiB of norms and scales; the head is what fails last.
-    return room - outer // 2, _even(outer)

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING
 from labs.simulator.memory.allocator import OutOfMemoryError
 from labs.simulator.memory.growth import ALL, LazyCapture
 from labs.simulator.memory.ledger import MIB
+from labs.simulator.memory.lives import Transient
 from labs.simulator.memory.messages import cuda_out_of_memory
-from labs.simulator.memory.state import Transient
+from labs.simulator.memory.tensors import pages
 
 if TYPE_CHECKING:
     from labs.simulator.cluster import Cluster
     from labs.simulator.config import EngineConfig
     from labs.simulator.cost_model import CostModel
     from labs.simulator.memory.ledger import MemoryFlags
-    from labs.simulator.memory.startup import Other, StartUp
+    from labs.simulator.memory.phases import Other, StartUp
     from labs.simulator.memory.state import Memory
     from labs.simulator.request import Request
 
@@ -220,7 +221,7 @@ def _does_not_fit(memory: Memory, request: Request, at_s: float) -> tuple[int, i
         failed = needed > room_for_workspace(memory, rank, at_s)
         memory.transients.append(Transient(at_s, needed, request.request_id, failed))
         if failed:
-            return _pages(needed), peak
+            return pages(needed), peak
     workspaces = memory.workspaces_of(memory.life)
     if workspaces is None or workspaces.kind.request_class != request.request_class:
         return None
@@ -271,8 +272,4 @@ def last_growth_bytes(memory: Memory, at_s: float) -> int:
             for due, shape in growth.captures(life.index):
                 if due <= counts.get(ALL, 0.0):
                     latest = shape.pool_bytes
-    return _pages(latest // 4) if latest else 20 * MIB
-
-
-def _pages(n_bytes: int) -> int:
-    return -(-n_bytes // (2 * MIB)) * 2 * MIB
+    return pages(latest // 4) if latest else 20 * MIB

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from labs.instruments import memory_views
+from labs.instruments import memory_snapshot, memory_views
 from labs.instruments.memory_signals import MEMORY_SIGNALS
 from labs.instruments.signals import View
 from labs.instruments.startup_log import memory_log, startup_log
@@ -80,7 +80,7 @@ def test_a_world_whose_memory_nobody_follows_reads_nothing():
     world.memory.clear()
     assert set(signals(world).values()) == {None}
     assert memory_views.memory_ledger(view(world)) == memory_views.NOT_FOLLOWED
-    assert json.loads(memory_views.memory_snapshot(view(world)))["segments"] == []
+    assert json.loads(memory_snapshot.memory_snapshot(view(world)))["segments"] == []
 
 
 def test_torchs_summary_separates_present_from_peak(healthy):
@@ -132,7 +132,7 @@ def test_lazy_capture_shows_in_the_gap_and_nowhere_else(two_days):
     assert read["inactive_split_mib"] == 0.0
     pools = [
         segment
-        for segment in json.loads(memory_views.memory_snapshot(view(two_days)))["segments"]
+        for segment in json.loads(memory_snapshot.memory_snapshot(view(two_days)))["segments"]
         if segment["segment_pool_id"][1] >= 2
     ]
     captured = two_days.memory[0].growth_at(60.0)["cuda_graph_pools"]
@@ -148,7 +148,7 @@ def test_the_history_shows_steps_and_ends(two_days):
 def test_the_snapshots_table_names_who_leaks():
     world = fleet((10.0, MemoryGrowth(0, PerRequest("logprobs_cache", 5 * MIB))))
     world.advance(600.0)
-    table = memory_views.snapshot_table(view(world))
+    table = memory_snapshot.snapshot_table(view(world))
     assert "engine/logprobs_cache.py:store" in table
     assert signals(world)["allocated_growth_mib_per_h"] > 100.0
 
@@ -182,7 +182,7 @@ def test_a_fragmented_allocator_has_much_free_and_no_large_block():
     total_free = read["free_mib"] + read["inactive_split_mib"]
     assert read["inactive_split_mib"] > 500.0
     assert read["largest_free_block_mib"] < total_free
-    table = memory_views.snapshot_table(view(world))
+    table = memory_snapshot.snapshot_table(view(world))
     assert "vllm/multimodal/encoder_cache.py:store" in table
     assert "(free)" in table
 

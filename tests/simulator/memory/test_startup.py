@@ -5,7 +5,8 @@ import pytest
 
 from labs.simulator.memory.ledger import GIB, LLAMA_70B, MemoryFlags
 from labs.simulator.memory.messages import cuda_out_of_memory, size
-from labs.simulator.memory.startup import Other, start_up
+from labs.simulator.memory.phases import Other
+from labs.simulator.memory.startup import start_up
 
 DEFAULTS = MemoryFlags()
 
