@@ -183,3 +183,119 @@ def test_the_debrief_has_both_paths_and_what_the_guess_was_worth(marked, spec):
     assert sum(debrief["posterior"].values()) == pytest.approx(1.0)
     assert debrief["prediction"]["truth"] > 0
     assert debrief["reference_steps"][0]["title"] == "Longest gap per stream"
+
+
+# ------------------------------------------------------------------------------- healthy controls
+
+
+@pytest.fixture(scope="module")
+def control(spec):
+    """The lab, had its alarm in the demand world been a false one."""
+    world = spec.hypotheses["demand"]
+    link = next(each for each in world.answer.chain if each.rules_out == "leak")
+    answer = world.answer.model_copy(
+        update={
+            "scope": "healthy",
+            "components": (),
+            "parameter": None,
+            "chain": (link.model_copy(update={"cause": True}),),
+            "cause_gone": (),
+        }
+    )
+    calm = world.model_copy(update={"answer": answer})
+    return spec.model_copy(update={"hypotheses": {**spec.hypotheses, "demand": calm}})
+
+
+@pytest.fixture
+def silence(control, seeds, table, done):
+    """Mark who says that nothing is wrong, after these readings of the reference and with these changes."""
+    _, log, _ = done
+    taken = [e for e in log if e.outcome.get("kind") == "reading"][:3]
+    diagnosis = next(e for e in log if e.kind == "diagnose")
+    nothing = {
+        **diagnosis.payload,
+        "scope": "nothing",
+        "slos": [],
+        "components": [],
+        "citations": [
+            each for each in diagnosis.payload["citations"] if each.get("rival") == "leak"
+        ],
+    }
+
+    def mark(readings=3, changes=(), **other):
+        said = {**nothing, **other}
+        if readings < 3:
+            said["citations"] = []
+        own = [*taken[:readings], replace(diagnosis, payload=said), *changes]
+        route = plays.route(control, [*taken, replace(diagnosis, payload=nothing)])
+        return judge(
+            control,
+            seeds["demand"],
+            own,
+            table=table,
+            reference=route,
+            hypothesis="demand",
+        )
+
+    return mark
+
+
+def done_to(number, at_s, operation):
+    outcome = {
+        "kind": "change",
+        "operation": operation,
+        "number": number,
+        "text": "",
+        "signals": {},
+    }
+    return Entry("command", {}, outcome, at_s, 30)
+
+
+LIMIT = {"verb": "limit-max-tokens", "tokens": "5000"}
+
+
+@pytest.mark.slow
+def test_in_a_healthy_control_silence_earns_everything_when_it_was_looked_for(silence):
+    judged = silence()
+    assert (judged.graded, judged.passed, judged.total) == (True, True, 100.0)
+
+
+@pytest.mark.slow
+def test_in_a_healthy_control_silence_earns_nothing_that_was_not_looked_for(silence):
+    judged = silence(readings=0)
+    assert not judged.passed
+    earned = parts_of(judged)
+    for name in ("scope", "localisation", "mitigation", "evidence", "economy"):
+        assert earned[name] == 0, name
+    one = parts_of(silence(readings=1))
+    assert one["scope"] / 10 == pytest.approx(one["localisation"] / 20, abs=0.01)
+    assert one["scope"] < 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("changes", "points"),
+    [
+        ([done_to(9, 400, LIMIT)], 5),
+        (
+            [
+                done_to(9, 400, LIMIT),
+                done_to(10, 430, {"verb": "undo", "of": 9, "operation": LIMIT}),
+            ],
+            10,
+        ),
+        ([done_to(9, 400, LIMIT), done_to(10, 430, {"verb": "restart-router"})], 0),
+    ],
+    ids=["one left", "one taken back", "two"],
+)
+def test_in_a_healthy_control_a_change_costs_mitigation_and_nothing_else(silence, changes, points):
+    left, touched = parts_of(silence()), parts_of(silence(changes=changes))
+    assert touched["mitigation"] == points
+    others = set(touched) - {"mitigation"}
+    assert {name: touched[name] for name in others} == {name: left[name] for name in others}
+
+
+@pytest.mark.slow
+def test_in_a_healthy_control_a_fault_that_is_named_earns_no_scope_and_no_localisation(silence):
+    earned = parts_of(silence(scope="fault", slos=["ttft"], components=["kv_pool"]))
+    assert (earned["scope"], earned["localisation"]) == (0, 0)
