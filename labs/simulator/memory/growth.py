@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -108,6 +108,11 @@ class LazyCapture:
     owner: str = "cuda_graph_pools"
     where: Where = "gpu"
     allocated_share: float = 0.0
+
+    def up_to(self, decode_tokens: int) -> LazyCapture:
+        """Return it without the shapes of more than so many decode tokens; the others come when they came."""
+        shapes = tuple(shape for shape in self.shapes if shape.decode_tokens <= decode_tokens)
+        return self if shapes == self.shapes else replace(self, shapes=shapes)
 
     def captures(self, life: int) -> tuple[tuple[float, BatchShape], ...]:
         """Return (requests until its first coming, shape) for process ``life``, the first first."""

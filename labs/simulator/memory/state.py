@@ -6,7 +6,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 
 from labs.simulator.memory.allocator import CachingAllocator
-from labs.simulator.memory.growth import ALL, Counts, Growth, Spike
+from labs.simulator.memory.growth import ALL, Counts, Growth, LazyCapture, Spike
 from labs.simulator.memory.ledger import (
     H100_SXM,
     LLAMA_70B,
@@ -45,7 +45,8 @@ class Memory:
     spikes: tuple[Spike, ...] = ()
     mixed_sizes: MixedSizes | None = None
     sizes_pool: bool = False
-    """True if a restart gives the engine the pool that its ledger has room for; else the engine's config stands."""
+    """True if a restart gives the engine the pool that its ledger has room for (``supervise.configured`` does so at the
+    start); else its config stands, and ``flags.num_gpu_blocks_override`` says how large its pool is."""
     seen: int = 0
     """Requests of the engine that have been counted."""
     failed_starts: int = 0
@@ -157,13 +158,18 @@ class Memory:
         return grown
 
     def growths_of(self, life: Life) -> tuple[Growth, ...]:
-        """Return the growths that a process's flags let be: eager engines capture nothing."""
-        return tuple(
-            growth
-            for growth in self.growths
-            if growth.owner != "cuda_graph_pools"
-            or (life.flags.lazy_capture and not life.flags.enforce_eager)
-        )
+        """Return the growths that a process's flags let be.
+
+        An engine that pads or runs eagerly captures nothing late; one that captures lazily leaves batches with more decode
+        tokens than ``max_cudagraph_capture_size`` without a graph.
+        """
+        flags, left = life.flags, []
+        for growth in self.growths:
+            if not isinstance(growth, LazyCapture):
+                left.append(growth)
+            elif flags.lazy_capture and not flags.enforce_eager:
+                left.append(growth.up_to(flags.max_cudagraph_capture_size))
+        return tuple(left)
 
     def workspaces_of(self, life: Life) -> Workspaces | None:
         """Return the workspaces of a process, made when first asked for; None if requests leave none."""

@@ -73,7 +73,7 @@ def start(
     if startup.ready_after_s is not None:
         memory.failed_starts = 0
         if memory.sizes_pool:
-            config = replace(config, num_gpu_blocks=startup.ledger.num_gpu_blocks)
+            config = configured(memory, config)
         engine.restart(config, cost, down_s=startup.ready_after_s)
         return startup
     memory.failed_starts += 1
@@ -83,6 +83,18 @@ def start(
     engine.restart(config, cost, down_s=again_s + MOMENT_S)
     cluster.schedule(at_s + again_s, StartAgain(replica, memory.life.index))
     return startup
+
+
+def configured(memory: Memory, config: EngineConfig) -> EngineConfig:
+    """Return an engine's config with the pool of its memory's latest start and the limits of its flags."""
+    flags = memory.life.flags
+    return replace(
+        config,
+        num_gpu_blocks=memory.life.startup.ledger.num_gpu_blocks,
+        max_num_seqs=flags.max_num_seqs,
+        max_num_batched_tokens=flags.max_num_batched_tokens,
+        max_model_len=flags.max_model_len,
+    )
 
 
 def restart(

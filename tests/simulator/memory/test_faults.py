@@ -16,7 +16,7 @@ from labs.simulator.memory.faults import (
 )
 from labs.simulator.memory.growth import BatchShape, LazyCapture, PerRequest, Spike
 from labs.simulator.memory.ledger import GIB, MIB
-from labs.simulator.memory.supervise import restart
+from labs.simulator.memory.supervise import configured, restart
 from tests.simulator.memory.worlds import CHAT, FLAGS, SCORING, fleet
 
 LOGPROBS = Spike("prompt_logprobs", "scoring")
@@ -124,6 +124,17 @@ def test_lazy_capture_grows_in_steps_and_eager_stops_it():
     assert not eager.memory[0].crashes_between(0.0, 2000.0)
 
 
+def test_a_cap_on_captured_sizes_leaves_large_batches_without_a_graph():
+    growth = LazyCapture("t", (BatchShape(48, 1, 1.0, 2 * GIB), BatchShape(56, 1, 1.0, 2 * GIB)))
+    lazy = replace(FLAGS, lazy_capture=True, max_cudagraph_capture_size=48)
+    world = fleet(flags=lazy, growths=(growth,))
+    world.advance(60.0)
+    assert world.memory[0].growth_at(60.0) == {"cuda_graph_pools": 2 * GIB}
+    restart(world, 0, replace(lazy, max_cudagraph_capture_size=40))
+    world.advance(400.0)
+    assert world.memory[0].growth_at(400.0) == {"cuda_graph_pools": 0}
+
+
 def test_pools_raise_what_torch_reserves_and_not_what_it_has_allocated():
     growth = LazyCapture("t", (BatchShape(48, 1, 1.0, 2 * GIB),))
     world = fleet(flags=replace(FLAGS, lazy_capture=True), growths=(growth,))
@@ -166,6 +177,8 @@ def test_a_restart_that_is_told_only_a_config_follows_its_limits_and_may_fail():
 
 def test_a_pool_sized_by_the_ledger_changes_with_the_flags():
     world = fleet(sizes_pool=True)
+    sized = configured(world.memory[0], world.config)
+    assert sized.num_gpu_blocks == world.memory[0].life.startup.ledger.num_gpu_blocks
     restart(world, 0, replace(FLAGS, kv_cache_dtype="fp8"))
     fp8 = world.engines[0].config.num_gpu_blocks
     restart(world, 0, FLAGS)
