@@ -99,6 +99,8 @@ class Sample:
     """``vllm:prefix_cache_queries_total``, tokens: prompts of first admissions."""
     prefix_cache_hits: int = 0
     """``vllm:prefix_cache_hits_total``, tokens."""
+    prompt_tokens_cached: int = 0
+    """``vllm:prompt_tokens_cached_total``: the part of ``prompt_tokens`` that was found in the cache."""
     itl_sum_s: float = 0.0
     """Sum of what ``itl_counts`` counts."""
     ttft_sum_s: float = 0.0

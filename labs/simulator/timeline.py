@@ -60,7 +60,7 @@ class Timeline:
             self.kv_tokens_read
         ) = 0
         self.steps = self.finished = self.aborted = 0
-        self.prefix_queries = self.prefix_hits = 0
+        self.prefix_queries = self.prefix_hits = self.prompt_tokens_cached = 0
         self.collectives_ps = 0
         self.busy_ps = self.prefill_ps = self.recompute_ps = self.weight_ps = self.kv_ps = 0
         self.itl = [0] * (len(_ITL_BOUNDS_PS) + 1)
@@ -152,6 +152,7 @@ class Timeline:
             waited_ps = end_ps - request.arrival_ps
             self.ttft[bisect_left(_TTFT_BOUNDS_PS, waited_ps)] += 1
             self.ttft_ps += waited_ps
+            self.prompt_tokens_cached += request.cached_tokens
         else:
             gap = end_ps - request.last_token_ps
             request.longest_gap_ps = max(request.longest_gap_ps, gap)
@@ -291,6 +292,7 @@ class Timeline:
             collective_s=to_s(self.collectives_ps),
             prefix_cache_queries=self.prefix_queries,
             prefix_cache_hits=self.prefix_hits,
+            prompt_tokens_cached=self.prompt_tokens_cached,
             itl_counts=tuple(self.itl),
             ttft_counts=tuple(self.ttft),
             iteration_tokens_counts=tuple(self.iteration_tokens),

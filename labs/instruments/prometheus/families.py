@@ -85,11 +85,8 @@ def _counter(name: str) -> Callable[[Scrape], Values]:
     return lambda scrape: ((server(scrape), scrape.since(name)),)
 
 
-def _zero(label: str = "", *values: str) -> Callable[[Scrape], Values]:
-    """Read 0 for each value of a label, or one 0 without it."""
-    if not label:
-        return lambda scrape: ((server(scrape), 0.0),)
-    return lambda scrape: tuple((server(scrape, **{label: value}), 0.0) for value in values)
+def _zero(scrape: Scrape) -> Values:
+    return ((server(scrape), 0.0),)
 
 
 def _waiting_by_reason(scrape: Scrape) -> Values:
@@ -105,12 +102,22 @@ def _sleep_state(scrape: Scrape) -> Values:
 
 
 def _prompt_tokens_by_source(scrape: Scrape) -> Values:
+    cached = scrape.since("prompt_tokens_cached")
     values = (
-        ("local_compute", scrape.since("prompt_tokens")),
-        ("local_cache_hit", 0.0),
+        ("local_compute", scrape.since("prompt_tokens") - cached),
+        ("local_cache_hit", cached),
         ("external_kv_transfer", 0.0),
     )
     return tuple((server(scrape, source=source), value) for source, value in values)
+
+
+def _prompt_tokens_cached_by_source(scrape: Scrape) -> Values:
+    # Counted at admission: it sums to the hits, not to the cached tokens of prompts that have an output.
+    sources = ("device", "host", "p2p", "disk", "external_unspecified")
+    hits = scrape.since("prefix_cache_hits")
+    return tuple(
+        (server(scrape, source=source), hits if source == "device" else 0.0) for source in sources
+    )
 
 
 def _request_success(scrape: Scrape) -> Values:
@@ -197,19 +204,19 @@ FAMILIES: tuple[Family, ...] = (
         "vllm:estimated_flops_per_gpu_total",
         "counter",
         _FLOPS_PER_GPU.format("floating point operations"),
-        _zero(),
+        _zero,
     ),
     Family(
         "vllm:estimated_read_bytes_per_gpu_total",
         "counter",
         _FLOPS_PER_GPU.format("bytes read from memory"),
-        _zero(),
+        _zero,
     ),
     Family(
         "vllm:estimated_write_bytes_per_gpu_total",
         "counter",
         _FLOPS_PER_GPU.format("bytes written to memory"),
-        _zero(),
+        _zero,
     ),
     Family(
         "vllm:num_requests_running",
@@ -245,37 +252,37 @@ FAMILIES: tuple[Family, ...] = (
         "vllm:prefix_cache_queries_total",
         "counter",
         "Prefix cache queries, in terms of number of queried tokens.",
-        _zero(),
+        _counter("prefix_cache_queries"),
     ),
     Family(
         "vllm:prefix_cache_hits_total",
         "counter",
         "Prefix cache hits, in terms of number of cached tokens.",
-        _zero(),
+        _counter("prefix_cache_hits"),
     ),
     Family(
         "vllm:external_prefix_cache_queries_total",
         "counter",
         "External prefix cache queries from KV connector cross-instance cache sharing, in terms of number of queried tokens.",
-        _zero(),
+        _zero,
     ),
     Family(
         "vllm:external_prefix_cache_hits_total",
         "counter",
         "External prefix cache hits from KV connector cross-instance cache sharing, in terms of number of cached tokens.",
-        _zero(),
+        _zero,
     ),
     Family(
         "vllm:mm_cache_queries_total",
         "counter",
         "Multi-modal cache queries, in terms of number of queried items.",
-        _zero(),
+        _zero,
     ),
     Family(
         "vllm:mm_cache_hits_total",
         "counter",
         "Multi-modal cache hits, in terms of number of cached items.",
-        _zero(),
+        _zero,
     ),
     Family(
         "vllm:num_preemptions_total",
@@ -299,13 +306,13 @@ FAMILIES: tuple[Family, ...] = (
         "vllm:prompt_tokens_cached_total",
         "counter",
         "Number of cached prompt tokens (local + external).",
-        _zero(),
+        _counter("prompt_tokens_cached"),
     ),
     Family(
         "vllm:prompt_tokens_cached_by_source_total",
         "counter",
         "Prefix-cache hit tokens by the cache tier that supplied them: device (local HBM), host (offloaded to DRAM), disk, p2p (transferred from another vLLM instance) or external_unspecified. Counted at admission; sums to vllm:prefix_cache_hits + vllm:external_prefix_cache_hits.",
-        _zero("source", "device", "host", "p2p", "disk", "external_unspecified"),
+        _prompt_tokens_cached_by_source,
     ),
     Family(
         "vllm:generation_tokens_total",
@@ -424,7 +431,7 @@ FAMILIES: tuple[Family, ...] = (
         "prefill_kv_computed_tokens",
         "Histogram of new KV tokens computed during prefill (excluding cached tokens).",
         token_bounds,
-        lambda request: float(request.prompt_tokens),
+        lambda request: float(request.prompt_tokens - request.cached_tokens),
     ),
     Family(
         "vllm:cache_config_info", "gauge", "Information of the LLMEngine CacheConfig", _cache_config

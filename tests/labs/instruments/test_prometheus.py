@@ -10,6 +10,7 @@ from labs.instruments.prometheus import EPOCH_S, FAMILIES, metrics_text
 from labs.instruments.prometheus.exposition import REFUSED, number
 from labs.simulator.request import Status
 from tests.labs.instruments.exposition import read
+from tests.simulator.worlds import engine, submit
 
 CAPTURE = read((Path(__file__).parent / "captures" / "metrics_vllm_0_32.txt").read_text())
 HISTOGRAMS = [name for name, family in CAPTURE.items() if family.kind == "histogram"]
@@ -167,6 +168,23 @@ def test_a_killed_server_answers_nobody(at_page):
     world.world.cluster.engines[0].kill()
     world.world.cluster.advance(30.0)
     assert metrics_text(replace(world.view, now_s=30.0)) == REFUSED
+
+
+def test_cached_tokens_are_counted_by_the_prefix_cache_and_with_the_prompts(at_page):
+    world = at_page("metastable")
+    served = engine(enable_prefix_caching=True, prefix_hashing="groups")
+    for at_s in (0.0, 1.0):
+        submit(served, (65, 5), at_s=at_s, prefix=(("text", 64),))
+    served.advance(10.0)
+    world.world.cluster.engines[0] = served
+    found = read(metrics_text(replace(world.view, now_s=10.0)))
+    assert value(found, "vllm:prefix_cache_queries_total") == 130
+    assert value(found, "vllm:prefix_cache_hits_total") == 64
+    assert value(found, "vllm:prompt_tokens_cached_total") == 64
+    assert value(found, "vllm:prompt_tokens_cached_by_source_total", source="device") == 64
+    assert value(found, "vllm:prompt_tokens_by_source_total", source="local_cache_hit") == 64
+    assert value(found, "vllm:prompt_tokens_by_source_total", source="local_compute") == 66
+    assert histogram(found, "vllm:request_prefill_kv_computed_tokens")[2] == 66
 
 
 @pytest.mark.parametrize(
