@@ -132,8 +132,10 @@ class Hardware:
         """Return what a step of ``replica`` costs now.
 
         ``base`` is the cost on healthy hardware, remembered; without it the one remembered last is taken. Raises
-        ValueError if there is none.
+        ValueError if there is none, or no such replica.
         """
+        if replica >= len(self.placement):
+            raise ValueError(f"{replica=} has no place; there are {len(self.placement)}")
         if base is not None:
             self._base[replica] = base
         base = self._base[replica]
@@ -273,6 +275,8 @@ class Hardware:
         spans: list[tuple[float, GpuState]] = []
         for index in range(first, len(history)):
             begins, state = history[index]
+            if begins >= to_s:
+                break
             ends = history[index + 1][0] if index + 1 < len(history) else to_s
             lasts = min(ends, to_s) - max(begins, from_s)
             if lasts > 0:

@@ -138,3 +138,18 @@ def test_all_reduce_perf_tells_nvlink_from_pcie_and_pcie_from_the_host():
     assert perf_us(view("board"), 0, 8 * MIB) == pytest.approx(62.4)
     assert perf_us(view("p2p"), 0, 8 * MIB) == pytest.approx(610.0)
     assert busbw_gb_s(view("split"), 0) > 3 * busbw_gb_s(view("split"), 1)
+
+
+def test_workers_on_the_far_socket_show_the_other_sockets_cpus():
+    from labs.instruments.numa import affinity
+
+    near, far = "0-31,64-95", "32-63,96-127"
+    lists = [line.split(": ")[1] for line in affinity(view("numa")).splitlines()]
+    assert lists == [
+        near,
+        far,
+        near,
+        far,
+    ]  # Ranks 1 and 2 of four; GPUs 2 and 3 sit on the far socket.
+    lists = [line.split(": ")[1] for line in affinity(view("board")).splitlines()]
+    assert lists == [near, near, far, far]

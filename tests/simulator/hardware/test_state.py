@@ -257,3 +257,10 @@ def test_a_power_cap_without_a_figure_is_what_decode_draws_at_that_clock():
     assert 240 <= world.hardware.state_of(("node-0", 3)).power_limit_w <= 260
     repairs.cool(world, ("node-0", 3))
     assert world.hardware.state_of(("node-0", 3)).power_limit_w == 0
+
+
+def test_a_cluster_with_more_replicas_than_places_is_refused():
+    from tests.simulator.hardware.worlds import cluster
+
+    with pytest.raises(ValueError, match="has no place"):
+        cluster(sxm().hardware, "llama-70b", replicas=2)
