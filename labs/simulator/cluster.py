@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from labs.simulator.engine import Engine
 from labs.simulator.front import Front
+from labs.simulator.gateway import Gateway
 from labs.simulator.memory import supervise
 from labs.simulator.router import Policy, RoundRobin, RouterDelay
 from labs.simulator.workload import Burst, Workload
@@ -45,6 +46,7 @@ class Cluster:
         policy: Policy = RoundRobin(),  # noqa: B008
         clients: Clients | None = None,
         closed_loop: ClosedLoopSpec | None = None,
+        gateway: Gateway = Gateway(),  # noqa: B008
     ) -> None:
         """Make a world at ``start_s`` with ``replicas`` idle engines; ``faults`` are (at_s, fault).
 
@@ -69,7 +71,14 @@ class Cluster:
         if hardware is not None:
             for replica, engine in enumerate(self.engines):
                 engine.set_cost(hardware.cost(replica, cost))
-        self.front = Front(self, seed=seed, policy=policy, clients=clients, closed_loop=closed_loop)
+        self.front = Front(
+            self,
+            seed=seed,
+            policy=policy,
+            clients=clients,
+            closed_loop=closed_loop,
+            gateway=gateway,
+        )
         self._faults: list[tuple[float, int, Fault]] = []
         self._num_faults = 0
         for at_s, fault in faults:

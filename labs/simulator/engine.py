@@ -312,6 +312,12 @@ class Engine:
         return self.num_queued + len(self._core.running)
 
     @property
+    def is_full(self) -> bool:
+        """True if so many wait that its server refuses what comes."""
+        limit = self.config.max_num_queued_reqs
+        return limit is not None and self.num_queued >= limit
+
+    @property
     def num_queued(self) -> int:
         """Requests that wait or have arrived unseen."""
         return len(self._core.waiting) + len(self._timeline.pending)

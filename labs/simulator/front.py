@@ -15,6 +15,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from labs.simulator import clients as people
+from labs.simulator.gateway import Gateway, refusal
 from labs.simulator.request import Request, Status, to_ps, to_s
 from labs.simulator.router import Policy, RoundRobin, Router
 
@@ -50,11 +51,13 @@ class Front:
         policy: Policy,
         clients: people.Clients | None,
         closed_loop: people.ClosedLoopSpec | None,
+        gateway: Gateway,
     ) -> None:
         self.cluster = cluster
         self.seed = seed
         self.router = Router(policy, len(cluster.engines))
         self.clients = clients
+        self.gateway = gateway
         self.drained: set[int] = set()
         """Replicas that somebody took out of rotation."""
         self.unready: set[int] = set()
@@ -80,9 +83,9 @@ class Front:
     def _look(self) -> None:
         """Begin to react if anybody does now; from then on for good."""
         turns = isinstance(self.router.policy, RoundRobin)
-        if self.reacts or (
-            turns and not self.clients and not self.closed_loop and not self.stopping
-        ):
+        limited = any(e.config.max_num_queued_reqs is not None for e in self.cluster.engines)
+        acts = self.clients or self.closed_loop or self.stopping or limited
+        if self.reacts or (turns and not acts):
             return
         self.reacts = True
         for engine in self.cluster.engines:
@@ -98,6 +101,7 @@ class Front:
     def run(self, until_s: float) -> None:
         """Bring the engines to ``until_s``, and let all happen that happens until then."""
         until_ps = to_ps(until_s)
+        self._look()
         for request in self.cluster.workload.until(until_s):
             if self.reacts:
                 self._push(request.arrival_ps, Kind.SEND, request)
@@ -160,6 +164,10 @@ class Front:
         if point < cluster.shed_share:
             self._refuse(request, sent_ps, 429, "shed")
             return
+        refused = refusal(self.gateway, cluster.engines[0].config, request)
+        if refused is not None:
+            self._refuse(request, sent_ps, *refused)
+            return
         limit = cluster.max_tokens_limit
         if limit is not None and request.max_tokens > limit:
             request.max_tokens = limit
@@ -213,7 +221,9 @@ class Front:
         elif request.replica in self.stopping:
             self._refuse(request, at_ps, 500, "shutting_down")
         elif self.reacts and request.prompt_tokens >= engine.config.max_model_len:
-            self._refuse(request, at_ps, 400, "context_length")
+            self._refuse(request, at_ps, 400, "prompt_too_long")
+        elif self.reacts and engine.is_full:
+            self._refuse(request, at_ps, 503, "queue_full")
         else:
             engine.submit(request)
 
@@ -304,7 +314,7 @@ class Front:
     def state(self) -> tuple[object, ...]:
         """Return all that it knows, in plain values."""
         return (
-            self.router.state(), self.clients, sorted(self.drained), sorted(self.unready), sorted(self.stopping),
+            self.router.state(), self.clients, self.gateway, sorted(self.drained), sorted(self.unready), sorted(self.stopping),
             self.reacts, sorted(event[:3] for event in self._events),
             None if self.closed_loop is None else self.closed_loop.state(),
             self._delays.getstate(), self._sheds.getstate(), astuple(self.cluster.router_delay),

@@ -82,10 +82,14 @@ def meets(
 ) -> bool | None:
     """Say whether ``request`` was served within both limits; None while it may still go either way.
 
-    Missed: refused, failed, cut short by the router, first token or a gap past its limit, or not
-    served and past it already. Met: all outputs, each in time.
+    Missed: refused, failed, given up by its client, cut short by the router, first token or a gap past its
+    limit, or not served and past it already. Met: all outputs that were wanted, each in time. A request
+    that was wrong in itself (4xx) is neither.
     """
-    if request.status in (Status.SHED, Status.ABORTED) or request.cut:
+    if request.refusal and 400 <= request.http_status < 500 and request.status is not Status.SHED:  # noqa: PLR2004
+        return None
+    is_over = request.status in (Status.SHED, Status.ABORTED) and not request.is_cancelled
+    if is_over or request.cut or request.timed_out:
         return False
     first_s = request.first_token_s
     if (now_s if first_s is None else first_s) - request.sent_s > ttft_limit_s:
