@@ -163,13 +163,14 @@ def oom_message(memory: Memory, at_s: float, *, tried: int, released: int = 0) -
     rank = memory.worst_rank(at_s)
     others: tuple[Other, ...] = memory.others_at(at_s)[rank]
     # Where more is booked than there is, the last allocation is the one that failed.
-    over = max(0, -memory.free_bytes(rank, at_s))
+    free = memory.free_bytes(rank, at_s) + released
+    over = max(0, -free)
     reserved = memory.reserved_bytes(at_s) - over - released
     return cuda_out_of_memory(
         tried=tried,
         gpu=memory.gpus[rank] if rank < len(memory.gpus) else rank,
         capacity=memory.device.usable_bytes,
-        free=memory.free_bytes(rank, at_s) + over + released,
+        free=free + over,
         in_use=memory.process_bytes(at_s) - over - released,
         allocated=min(memory.allocated_bytes(at_s), reserved),
         reserved=reserved,
@@ -237,16 +238,15 @@ def _does_not_fit(memory: Memory, request: Request, at_s: float) -> tuple[int, i
     workspaces = memory.workspaces_of(memory.life)
     if workspaces is None or workspaces.kind.request_class != request.request_class:
         return None
-    before = workspaces.at(at_s).reserved
     try:
         workspaces.serve(
             at_s,
             request.prompt_tokens,
-            capacity=before + memory.free_bytes(rank, at_s),
+            capacity=workspaces.at(at_s).reserved + memory.free_bytes(rank, at_s),
             peak=peak,
         )
     except OutOfMemoryError as error:
-        return error.tried, before + peak - error.reserved
+        return error.tried, peak
     return None
 
 

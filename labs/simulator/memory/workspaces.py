@@ -55,6 +55,12 @@ class Workspaces:
         ``capacity`` is what the device has for this allocator beside a step's activations, whose cached ``peak`` torch gives
         back where the workspace needs it; the step that follows wants it again. Both in bytes. Raises OutOfMemoryError.
         """
+        try:
+            self._serve(prompt_tokens, capacity=capacity, peak=peak)
+        finally:
+            self._note(at_s)
+
+    def _serve(self, prompt_tokens: int, *, capacity: int, peak: int) -> None:
         allocator = self.allocator
         allocator.capacity = capacity + peak
         workspace = allocator.allocate(
@@ -75,6 +81,9 @@ class Workspaces:
                 allocated=allocator.allocated,
                 reserved=allocator.reserved,
             )
+
+    def _note(self, at_s: float) -> None:
+        allocator = self.allocator
         self.history.append(
             Moment(
                 at_s,
