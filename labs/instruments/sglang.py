@@ -7,10 +7,10 @@ A retraction is what vLLM calls a preemption. What this engine has no counterpar
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
+from labs.instruments.clock import time_of
 from labs.instruments.prometheus.exposition import number
 from labs.instruments.prometheus.scrapes import EPOCH_S, process_at
 from labs.instruments.signals import sample_at
@@ -186,7 +186,7 @@ def sglang_log(view: View, replica: int = 0) -> str:
 
 
 def _stamp(t_s: float) -> str:
-    return f"{datetime.fromtimestamp(EPOCH_S + int(t_s // 1), UTC):%Y-%m-%d %H:%M:%S}"
+    return f"{time_of(t_s // 1):%Y-%m-%d %H:%M:%S}"
 
 
 def _prefills(view: View, engine: Engine) -> Iterator[tuple[float, str]]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from labs.instruments.prometheus.scrapes import EPOCH_S
+from labs.instruments.clock import time_of
 
 if TYPE_CHECKING:
     from labs.instruments.logs.kernels import Kernels
@@ -39,5 +38,4 @@ class Settings:
 
 def stamp(t_s: float) -> str:
     """Return the cluster's clock at an incident second, as in a line of the log."""
-    at = datetime.fromtimestamp(EPOCH_S, UTC) + timedelta(seconds=int(t_s // 1))
-    return f"{at:%m-%d %H:%M:%S}"
+    return f"{time_of(t_s // 1):%m-%d %H:%M:%S}"

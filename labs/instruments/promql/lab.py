@@ -13,7 +13,7 @@ from labs.instruments.prometheus.scrapes import EPOCH_S
 from labs.instruments.promql.checking import check, selectors
 from labs.instruments.promql.errors import PromqlError
 from labs.instruments.promql.evaluation import Element, value_of
-from labs.instruments.promql.series import ENGINE_SERIES, RECORDED, ROUTER_SERIES
+from labs.instruments.promql.series import DCGM, ENGINE_SERIES, RECORDED, ROUTER_SERIES
 from labs.instruments.promql.syntax import Aggregate, Call, Number, Selector, read
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from labs.instruments.signals import View
 
 P95 = 0.95
-_DEAREST_FIRST = ("gaps", "slo", "router", "preemptions", "ttft_histogram", "counters")
+_DEAREST_FIRST = ("gaps", "slo", "router", "preemptions", "ttft_histogram", "dcgm", "counters")
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,8 @@ def _instrument(metric: str) -> str:
         return "slo" if metric == "slo:ttft_p95" else "gaps"
     if metric in ROUTER_SERIES:
         return "router"
+    if metric in DCGM:
+        return "dcgm"
     family = _family(metric)
     if "preemptions" in family:
         return "preemptions"
@@ -142,6 +144,8 @@ def signal_of(query: Query, value: float | None) -> dict[str, float | None]:
     if name == "preemptions_5m" and value is not None:
         per_s = value if query.function == "rate" else value / query.window_s
         return {name: per_s * signals.PANEL_S}
+    if name == "gpu_util" and value is not None:
+        return {name: value / 100}
     return {name: value}
 
 
@@ -160,4 +164,8 @@ def _signal(query: Query) -> str:
             return "queue_depth"
         case "vllm:kv_cache_usage_perc" if query.function in of_time:
             return "kv_usage"
+        case "DCGM_FI_DEV_GPU_UTIL" if not query.function:
+            return "gpu_util"
+        case "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE" if not query.function:
+            return "tensor_active"
     return ""

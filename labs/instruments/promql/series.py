@@ -1,4 +1,4 @@
-"""The series that this Prometheus keeps: the engines' families every five seconds, the router's, and a few rules."""
+"""The series that this Prometheus keeps: the engines' families, the router's, the GPUs', and two recording rules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from labs.instruments import signals
+from labs.instruments import gpus, signals
 from labs.instruments.prometheus.exposition import bucket_labels, created_labels
 from labs.instruments.prometheus.families import FAMILIES, server
 from labs.instruments.prometheus.scrapes import EPOCH_S, finished_in, instance_of, scrapes
@@ -28,6 +28,33 @@ RECORDED = {"slo:ttft_p95": "ttft_p95_s", "slo:gap_p95": "gap_p95_s"}
 """Recording rules of this cluster: computed from the clients' side."""
 RULE_EVERY_S = 30.0
 """How often a recording rule is evaluated."""
+
+EXPORTED_EVERY_S = 30.0
+"""How often the DCGM exporter reads its counters (its default)."""
+DCGM_COUNTERS = (
+    "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL",
+    "DCGM_FI_DEV_POWER_VIOLATION",
+    "DCGM_FI_DEV_THERMAL_VIOLATION",
+    "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION",
+)
+DCGM_GAUGES = (
+    "DCGM_FI_DEV_FB_FREE",
+    "DCGM_FI_DEV_FB_USED",
+    "DCGM_FI_DEV_GPU_TEMP",
+    "DCGM_FI_DEV_GPU_UTIL",
+    "DCGM_FI_DEV_POWER_USAGE",
+    "DCGM_FI_DEV_SM_CLOCK",
+    "DCGM_FI_DEV_XID_ERRORS",
+    "DCGM_FI_PROF_DRAM_ACTIVE",
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE",
+    "DCGM_FI_PROF_PCIE_RX_BYTES",
+    "DCGM_FI_PROF_PCIE_TX_BYTES",
+    "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE",
+)
+DCGM = frozenset(DCGM_COUNTERS + DCGM_GAUGES)
+"""What this Prometheus keeps of the exporter; a cluster without its hardware modelled has only some of it."""
+_LINE = re.compile(r"(?P<name>\w+)\{(?P<labels>[^}]*)\} (?P<value>\S+)")
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 type Point = tuple[float, float]
 """Incident seconds and value."""
@@ -56,11 +83,12 @@ def _parts() -> Iterator[tuple[str, tuple[Family, str]]]:
 ENGINE_SERIES = dict(_parts())
 ROUTER_SERIES = {f"{ROUTER}_{part}": part for part in ("bucket", "count", "sum")}
 HISTOGRAMS = frozenset({ROUTER, *(f.name for f in FAMILIES if f.kind == "histogram")})
-NAMES = (*ENGINE_SERIES, *ROUTER_SERIES, *RECORDED)
+NAMES = (*ENGINE_SERIES, *ROUTER_SERIES, *RECORDED, *DCGM_COUNTERS, *DCGM_GAUGES)
 COUNTERS = frozenset(
     name
     for name in NAMES
     if name in ROUTER_SERIES
+    or name in DCGM_COUNTERS
     or (
         name in ENGINE_SERIES
         and ENGINE_SERIES[name][0].kind != "gauge"
@@ -79,6 +107,8 @@ def select(view: View, selector: Selector) -> list[Series]:
     metric = selector.metric
     if metric in RECORDED:
         found = _recorded(view, selector, to_s)
+    elif metric in DCGM:
+        found = _dcgm(view, selector, to_s)
     elif metric in ROUTER_SERIES:
         found = _router(view, ROUTER_SERIES[metric], *_window(view.engine, selector, to_s))
     else:
@@ -114,12 +144,32 @@ def _window(engine: Engine, selector: Selector, to_s: float) -> tuple[float, flo
     return newest_s - 1e-6, newest_s
 
 
+def _times(selector: Selector, to_s: float, every_s: float) -> list[float]:
+    """Return the times in a selector's window at which something that is kept every ``every_s`` was read."""
+    last = int(to_s // every_s)
+    if not selector.range_s:
+        return [to_s]
+    first = int((to_s - selector.range_s) // every_s) + 1
+    return [n * every_s for n in range(first, last + 1)]
+
+
+def _dcgm(view: View, selector: Selector, to_s: float) -> list[Series]:
+    rows: dict[str, list[Point]] = {}
+    for t_s in _times(selector, to_s, EXPORTED_EVERY_S):
+        for match in _LINE.finditer(gpus.dcgm_text(replace(view, now_s=t_s))):
+            if match["name"] == selector.metric:
+                rows.setdefault(match["labels"], []).append((t_s, float(match["value"])))
+    found: list[Series] = []
+    for text, points in rows.items():
+        labels = dict(_LABEL.findall(text))
+        target = {"instance": f"{labels.get('hostname', 'atlas-0')}:9400", "job": "dcgm"}
+        found.append(Series({**labels, **target}, points))
+    return found
+
+
 def _recorded(view: View, selector: Selector, to_s: float) -> list[Series]:
     signal = signals.SIGNALS[RECORDED[selector.metric]]
-    times = [to_s]
-    if selector.range_s:
-        first = int((to_s - selector.range_s) // RULE_EVERY_S) + 1
-        times = [n * RULE_EVERY_S for n in range(first, int(to_s // RULE_EVERY_S) + 1)]
+    times = _times(selector, to_s, RULE_EVERY_S)
     points = [
         (t_s, value) for t_s in times if (value := signal(replace(view, now_s=t_s))) is not None
     ]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labs.instruments import promql
+from labs.instruments import gpus, promql
 from labs.instruments.promql import PromqlError
 from labs.simulator.telemetry import ITL_BUCKETS_S
 
@@ -297,6 +297,7 @@ def test_the_mean_of_a_histogram_is_its_sum_over_its_count(world):
         ("increase(router_forward_duration_seconds_count[5m])", "router"),
         ("increase(vllm:num_preemptions_total[5m]) / 300", "preemptions"),
         ("vllm:num_requests_waiting", "counters"),
+        ("avg(DCGM_FI_DEV_GPU_UTIL)", "dcgm"),
         ("rate(vllm:inter_token_latency_seconds_count[5m])", "ttft_histogram"),
     ],
 )
@@ -313,6 +314,8 @@ def test_a_query_is_the_instrument_of_what_it_measures(expression, instrument):
         ("vllm:num_requests_waiting offset 5m", {}),
         ("vllm:num_requests_waiting / 2", {}),
         ("avg(vllm:kv_cache_usage_perc)", {"kv_usage": 2.0}),
+        ("avg(DCGM_FI_DEV_GPU_UTIL)", {"gpu_util": 0.02}),
+        ("max(DCGM_FI_PROF_PIPE_TENSOR_ACTIVE)", {"tensor_active": 2.0}),
         (
             "histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket[5m])))",
             {"ttft_engine_p95_s": 2.0},
@@ -322,3 +325,12 @@ def test_a_query_is_the_instrument_of_what_it_measures(expression, instrument):
 )
 def test_a_simple_query_shows_the_signal_of_its_metric(expression, signals):
     assert promql.signal_of(promql.parse(expression), 2.0) == signals
+
+
+def test_the_gpus_are_targets_too(world):
+    util = promql.vector(world.view, promql.parse("DCGM_FI_DEV_GPU_UTIL"))
+    printed = [line for line in gpus.dcgm_text(world.view).splitlines() if "GPU_UTIL{" in line]
+    assert [row.value for row in util] == [float(line.split()[-1]) for line in printed]
+    assert {row.labels["job"] for row in util} == {"dcgm"}
+    busiest = read(world, "max(max_over_time(DCGM_FI_DEV_GPU_UTIL[5m]))")
+    assert busiest >= max(row.value for row in util)
