@@ -271,6 +271,8 @@ def _lines(
     played: Iterable[proof.Line],
 ) -> Iterator[proof.Line]:
     first = _first_seeds(record)
+    if not first:
+        raise RuntimeError(f"no pool seed was admitted; what became of them: {record['became']}")
     routes = {
         name: plays.reference_route(spec, seed, hypothesis=name) for name, seed in first.items()
     }
