@@ -133,9 +133,10 @@ def _request_success(scrape: Scrape) -> Values:
 
 
 def _admission_rejections(scrape: Scrape) -> Values:
-    reasons = ("max_num_queued_reqs", "max_num_queued_tokens")
+    counts = {"max_num_queued_reqs": float(scrape.rejections), "max_num_queued_tokens": 0.0}
     return tuple(
-        ((("model_name", scrape.model_name), ("reason", reason)), 0.0) for reason in reasons
+        ((("model_name", scrape.model_name), ("reason", reason)), count)
+        for reason, count in counts.items()
     )
 
 

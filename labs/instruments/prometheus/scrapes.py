@@ -30,6 +30,14 @@ class Scrape:
     sample: Sample
     model_name: str
     fp8_kv: bool
+    rejections_s: tuple[float, ...] = ()
+    """When the replica's queue limit rejected a request, in order; incident seconds."""
+
+    @property
+    def rejections(self) -> int:
+        """How many requests the queue limit has rejected since the process began."""
+        first = bisect_left(self.rejections_s, self.process.stopped_s)
+        return bisect_right(self.rejections_s, self.sample.t_s) - first
 
     def since(self, name: str) -> float:
         """Return what a counter of ``Sample`` has grown to since the process began."""
@@ -68,7 +76,23 @@ def scrape_at(view: View, engine: Engine, t_s: float) -> Scrape | None:
     sample = engine.samples[index]
     if process.base is not None and sample.t_s < process.up_s:
         sample = replace(process.base, running=0, waiting=0, kv_cache_usage_perc=0.0)
-    return Scrape(engine, process, sample, view.fleet.profile_name, view.fleet.fp8_kv)
+    fleet, rejected = view.fleet, _rejections_s(view, engine)
+    return Scrape(engine, process, sample, fleet.profile_name, fleet.fp8_kv, rejected)
+
+
+def _rejections_s(view: View, engine: Engine) -> tuple[float, ...]:
+    if engine.config.max_num_queued_reqs is None:
+        return ()
+    replica = view.cluster.engines.index(engine)
+    return tuple(
+        sorted(
+            request.finish_s
+            for request in view.cluster.requests
+            if request.refusal == "queue_full"
+            and request.replica == replica
+            and request.finish_s is not None
+        )
+    )
 
 
 def scrapes(view: View, engine: Engine, from_s: float, to_s: float) -> list[Scrape]:
@@ -76,12 +100,13 @@ def scrapes(view: View, engine: Engine, from_s: float, to_s: float) -> list[Scra
     samples = engine.samples
     first = bisect_right(samples, from_s, key=lambda sample: sample.t_s)
     last = bisect_right(samples, to_s, key=lambda sample: sample.t_s)
+    fleet, rejected = view.fleet, _rejections_s(view, engine)
     found: list[Scrape] = []
     for sample in samples[first:last]:
         process = process_at(engine, sample.t_s)
         if process is not None:
             found.append(
-                Scrape(engine, process, sample, view.fleet.profile_name, view.fleet.fp8_kv)
+                Scrape(engine, process, sample, fleet.profile_name, fleet.fp8_kv, rejected)
             )
     return found
 

@@ -170,6 +170,20 @@ def test_a_killed_server_answers_nobody(at_page):
     assert metrics_text(replace(world.view, now_s=30.0)) == REFUSED
 
 
+def test_what_a_full_queue_rejects_is_counted(at_page):
+    world = at_page("metastable")
+    cluster = world.world.cluster
+    engine_ = cluster.engines[0]
+    engine_.config = replace(engine_.config, max_num_queued_reqs=20)
+    gone = [r for r in cluster.requests if r.sent_s > -60.0][:5]
+    for request in gone:
+        request.refusal, request.finish_ps = "queue_full", request.arrival_ps
+    found = read(metrics_text(world.view))
+    name = "vllm:admission_rejections_total"
+    assert value(found, name, reason="max_num_queued_reqs") == len(gone) == 5
+    assert value(found, name, reason="max_num_queued_tokens") == 0
+
+
 def test_cached_tokens_are_counted_by_the_prefix_cache_and_with_the_prompts(at_page):
     world = at_page("metastable")
     served = engine(enable_prefix_caching=True, prefix_hashing="groups")
