@@ -17,8 +17,10 @@ import sys
 import time
 import tomllib
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
+from labs.simulator import public_traces
 from labs.simulator.cost_model import profile
 from labs.simulator.engine import Engine
 from labs.simulator.metrics import percentile
@@ -41,7 +43,18 @@ def poisson(count: int, seed: int) -> list[Request]:
     return requests
 
 
-LOADS = {"poisson": poisson}
+def azure(count: int, seed: int) -> list[Request]:
+    """Return the first ``count`` requests of the Azure trace; nothing in it is random."""
+    del seed
+    trace = public_traces.load("azure-2023-conversation")
+    columns = zip(trace.arrivals_s, trace.input_tokens, trace.output_tokens, strict=True)
+    return [
+        Request(f"azure-{i}", at_s, prompt, output)
+        for i, (at_s, prompt, output) in enumerate(islice(columns, count))
+    ]
+
+
+LOADS = {"azure": azure, "poisson": poisson}
 
 
 def served(requests: Sequence[Request]) -> Engine:

@@ -32,6 +32,13 @@ def test_the_poisson_load_is_what_it_is_said_to_be():
     assert max(request.max_tokens for request in requests) == 590
 
 
+def test_the_azure_load_is_the_beginning_of_the_trace():
+    requests = public_loads.azure(2000, 1)
+    assert len(requests) == 2000
+    assert 300 < requests[-1].arrival_s < 420
+    assert public_loads.measure("azure", 40, 1)["sha256"]
+
+
 def test_the_same_seed_gives_the_same_hash():
     first, again = (public_loads.measure("poisson", 60, 7) for _ in range(2))
     assert first["sha256"] == again["sha256"]
