@@ -10,7 +10,8 @@ from labs.instruments.prometheus.scrapes import EPOCH_S, counted, finished_in, s
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from labs.instruments.prometheus.families import Family, Labels
+    from labs.instruments.prometheus.families import Family
+    from labs.instruments.prometheus.readers import Labels
     from labs.instruments.prometheus.scrapes import Scrape
     from labs.instruments.signals import View
     from labs.simulator.request import Request

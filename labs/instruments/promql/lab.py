@@ -12,9 +12,11 @@ from labs.instruments.prometheus.families import BY_NAME
 from labs.instruments.prometheus.scrapes import EPOCH_S
 from labs.instruments.promql.checking import check, selectors
 from labs.instruments.promql.errors import PromqlError
-from labs.instruments.promql.evaluation import Element, value_of
+from labs.instruments.promql.evaluation import value_of
+from labs.instruments.promql.matching import Element
+from labs.instruments.promql.reading import read
 from labs.instruments.promql.series import DCGM, ENGINE_SERIES, RECORDED, ROUTER_SERIES
-from labs.instruments.promql.syntax import Aggregate, Call, Number, Selector, read
+from labs.instruments.promql.syntax import Aggregate, Call, Number, Selector
 
 if TYPE_CHECKING:
     from labs.instruments.promql.syntax import Expression

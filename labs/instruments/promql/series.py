@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 
 from labs.instruments import gpus, signals
 from labs.instruments.prometheus.exposition import bucket_labels, created_labels
-from labs.instruments.prometheus.families import FAMILIES, server
+from labs.instruments.prometheus.families import FAMILIES
+from labs.instruments.prometheus.readers import server
 from labs.instruments.prometheus.scrapes import EPOCH_S, finished_in, instance_of, scrapes
 from labs.simulator.request import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from labs.instruments.prometheus.families import Family, Labels
+    from labs.instruments.prometheus.families import Family
+    from labs.instruments.prometheus.readers import Labels
     from labs.instruments.prometheus.scrapes import Scrape
     from labs.instruments.promql.syntax import Matcher, Selector
     from labs.instruments.signals import View
