@@ -39,11 +39,13 @@ class View:
     """A step with a full pool, for Little's law, seconds."""
     healthy_from_s: float = -1800.0
     """Where the history that people may see begins."""
+    replica: int = 0
+    """Whose engine is looked at."""
 
     @property
     def engine(self) -> Engine:
-        """The engine behind port 8000."""
-        return self.cluster.engines[0]
+        """The engine behind port 8000 of the replica."""
+        return self.cluster.engines[self.replica]
 
 
 def quantile(values: Sequence[float], share: float) -> float | None:

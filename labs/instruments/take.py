@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from labs.console import Command, filtered
 from labs.instruments import dashboards, promql
+from labs.instruments.hardware_signals import HARDWARE_SIGNALS
 from labs.instruments.registry import SIGNALS
 from labs.instruments.sources import SOURCES, NotMeasured
 
@@ -49,6 +50,7 @@ def instrument_of(command: Command) -> str:
 def take(view: View, command: Command) -> Shown:
     """Return what the command prints at ``view.now_s``. Raises NotMeasured for what cannot be shown."""
     instrument_of(command)  # What no instrument has is not measured.
+    view = replace(view, replica=_replica(view, command))
     if command.verb == "promql":
         query = _query(command)
         value = promql.evaluate(view, query)
@@ -68,11 +70,20 @@ def take(view: View, command: Command) -> Shown:
     names = [
         name
         for mark, name in source.marks(command).items()
-        if any(re.search(mark, line) for line in lines)
+        if (view.cluster.hardware is not None or name not in HARDWARE_SIGNALS)
+        and any(re.search(mark, line) for line in lines)
     ]
     return Shown(
         text or "(no line matches)", {name: SIGNALS[name](view) for name in dict.fromkeys(names)}
     )
+
+
+def _replica(view: View, command: Command) -> int:
+    replica, count = int(command.options.get("replica", 0)), len(view.cluster.engines)
+    if replica >= count:
+        names = ", ".join(f"replica-{index}" for index in range(count))
+        raise NotMeasured(f"There is no replica {replica} on this cluster; it has {names}.")
+    return replica
 
 
 def _query(command: Command) -> promql.Query:

@@ -62,7 +62,7 @@ def _request_text(view: View, command: Command) -> str:
 SOURCES: dict[str, Source] = {
     "metrics": Source(
         always("counters"),
-        lambda view, command: prometheus.metrics_text(view),
+        lambda view, command: prometheus.metrics_text(view, view.replica),
         always(
             {
                 r"^vllm:kv_cache_usage_perc\{": "kv_usage",
@@ -83,7 +83,7 @@ SOURCES: dict[str, Source] = {
     ),
     "engine-log": Source(
         always("log"),
-        lambda view, command: logs.engine_log(view),
+        lambda view, command: logs.engine_log(view, view.replica),
         always({"Waiting:": "queue_depth", "KV cache usage:": "kv_usage"}),
         last_line_only=True,
     ),

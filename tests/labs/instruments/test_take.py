@@ -17,14 +17,16 @@ def test_every_instruments_command_is_its_own_and_shows_what_it_says(spec, world
     for key, instrument in spec.instruments.items():
         command = parse(instrument.command)
         assert instrument_of(command) == key
-        shown = take(world.view, command)
-        assert set(shown.signals) <= set(instrument.signals), key
+        seen = set(take(world.view, command).signals) & set(spec.signals)
+        assert seen <= set(instrument.signals), key
         if key == "router":
             continue  # A histogram's quantile is linear within its bucket; the signal is exact.
         # PromQL extrapolates from the scrapes of its window to the whole of it.
         within = 0.02 if command.verb == "promql" else 0.0
-        values = signal_values(world.view, shown.signals)
-        assert shown.signals == pytest.approx(values, rel=within, abs=0), key
+        shown = take(world.view, command).signals
+        values = signal_values(world.view, seen)
+        read = {name: shown[name] for name in seen}
+        assert read == pytest.approx(values, rel=within, abs=0), key
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,25 @@ def test_every_instruments_command_is_its_own_and_shows_what_it_says(spec, world
     ],
 )
 def test_a_signal_is_read_only_if_its_line_survives_the_filter(world, line, seen):
-    assert set(take(world.view, parse(line)).signals) == seen
+    assert set(perform(world, parse(line), 1).signals) == seen
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "steps --replica 1",
+        "kv-ledger --replica 3",
+        "curl -s replica-2:8000/metrics",
+        "tail /var/log/vllm/engine-1.log",
+    ],
+)
+def test_a_replica_that_is_not_there_is_refused_with_those_that_are(world, line):
+    with pytest.raises(NotMeasured, match="no replica . on this cluster; it has replica-0"):
+        take(world.view, parse(line))
+
+
+def test_the_only_replica_may_be_named(world):
+    assert take(world.view, parse("steps --replica 0")) == take(world.view, parse("steps"))
 
 
 @pytest.mark.parametrize(
