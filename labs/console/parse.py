@@ -19,7 +19,7 @@ from labs.console.filters import read_filter
 from labs.console.words import OpenQuoteError, split
 
 _ELSEWHERE = {
-    "kubectl": "There is no kubectl here; the placement does not move in this lab. `nvidia-smi` shows the four GPUs",
+    "kubectl": "There is no kubectl here. `nvidia-smi` shows the GPUs; where a lab has several replicas, `topo -m` shows what each was given",
     "docker": "The engine is no container here; `restart` restarts it with the flags that you give",
     "ssh": "You are on the node already",
     "sudo": "No sudo is needed: every command that this console knows may be typed as it is",

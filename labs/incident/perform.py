@@ -123,9 +123,9 @@ def _read(incident: Incident, command: Command, cost_s: int, progress: Progress 
         apply(incident, {"verb": "slowdown", "factor": 1.0})
     shown = take(incident.view, command)
     drawn = None if shown.panel is None else asdict(shown.panel)
-    return Outcome(
-        "reading", shown.text, incident.clock_s, cost_s, key, shown.signals, operation, drawn
-    )
+    # What the lab's table does not hold cannot be cited: the answer shows it all the same.
+    seen = {k: value for k, value in shown.signals.items() if k in incident.spec.signals}
+    return Outcome("reading", shown.text, incident.clock_s, cost_s, key, seen, operation, drawn)
 
 
 def _verify(incident: Incident, cost_s: int, progress: Progress | None) -> Outcome:

@@ -82,7 +82,7 @@ def flags(fleet: Fleet) -> str:
     config = fleet.config
     words = [
         f"vllm serve {fleet.profile_name}",
-        "--tensor-parallel-size 4",
+        f"--tensor-parallel-size {fleet.tensor_parallel_size}",
         f"--max-num-seqs {config.max_num_seqs}",
         f"--max-num-batched-tokens {config.max_num_batched_tokens}",
         f"--max-model-len {config.max_model_len}",

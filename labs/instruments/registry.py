@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from labs.instruments.hardware_signals import HARDWARE_SIGNALS
+from labs.instruments.replica_signals import REPLICA_SIGNALS
 from labs.instruments.signals import SIGNALS as SERVING_SIGNALS
 
 if TYPE_CHECKING:
@@ -14,7 +16,11 @@ if TYPE_CHECKING:
 type Value = float | str | None
 """A number in the signal's unit, a category, or None where the window holds nothing to measure."""
 
-SIGNALS: dict[str, Callable[[View], Value]] = {**SERVING_SIGNALS}
+SIGNALS: dict[str, Callable[[View], Value]] = {
+    **SERVING_SIGNALS,
+    **HARDWARE_SIGNALS,
+    **REPLICA_SIGNALS,
+}
 
 
 def signal_values(view: View, names: Iterable[str]) -> dict[str, Value]:

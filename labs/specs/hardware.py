@@ -37,6 +37,8 @@ class HardwareWorld(Frozen):
     throttle_reason: Literal["sw_thermal_slowdown", "hw_thermal_slowdown", "sw_power_cap"] = (
         "sw_thermal_slowdown"
     )
+    throttled_whole: bool = False
+    """All of its GPUs have that clock, not one."""
     neighbour: Neighbour | None = None
     p2p_disabled: bool = False
     """NCCL_P2P_DISABLE=1 in its container."""

@@ -72,7 +72,8 @@ def faults(spec: LabSpec, ails: HardwareWorld, draws: Draws) -> list[Fault]:
     if ails.throttled_mhz is not None:
         # Clocks move in steps of 15 MHz.
         clock_mhz = 15 * round(draws.uniform("throttled_mhz", ails.throttled_mhz) / 15)
-        found.append(Throttle(place.node, gpu, clock_mhz, ails.throttle_reason))
+        slow = place.gpus if ails.throttled_whole else (gpu,)
+        found += [Throttle(place.node, each, clock_mhz, ails.throttle_reason) for each in slow]
     if ails.neighbour is not None:
         guest = ails.neighbour
         tenant = Tenant(
