@@ -32,14 +32,14 @@ CAPTURED = [
     ),
     (
         replace(PLAIN, max_tokens=5000), 400, "BadRequestError", "max_tokens",
-        "max_tokens=5000 cannot be greater than max_model_len=1024. Please request fewer output tokens. "
-        "(parameter=max_tokens, value=5000)",
+        ("max_tokens=5000 cannot be greater than max_model_len=1024. Please request fewer output tokens. "
+        "(parameter=max_tokens, value=5000)"),
     ),
     (
         replace(PLAIN, prompt_tokens=1100), 400, "BadRequestError", "input_tokens",
-        "This model's maximum context length is 1024 tokens. However, your prompt contains at least 1025 input "
+        ("This model's maximum context length is 1024 tokens. However, your prompt contains at least 1025 input "
         "tokens, which exceeds this limit even without any output tokens. Please reduce the length of the input "
-        "prompt. (parameter=input_tokens, value=1025)",
+        "prompt. (parameter=input_tokens, value=1025)"),
     ),
     (
         replace(PLAIN, prompt_tokens=1024), 400, "BadRequestError", "max_tokens",
@@ -51,8 +51,8 @@ CAPTURED = [
     ),
     (
         replace(PLAIN, json_error_at=37), 400, "Bad Request", "body.37",
-        "1 validation error:\n  {'type': 'json_invalid', 'loc': 'body.37', 'msg': 'JSON decode error', "
-        "'input': '<dict of 0 items>', 'ctx': {'error': 'Expecting value'}}",
+        ("1 validation error:\n  {'type': 'json_invalid', 'loc': 'body.37', 'msg': 'JSON decode error', "
+        "'input': '<dict of 0 items>', 'ctx': {'error': 'Expecting value'}}"),
     ),
 ]  # fmt: skip
 
