@@ -288,14 +288,18 @@ def _marks(spec: LabSpec, mark: Mapping[str, Any]) -> Marks:
 
 
 def _signal_title(spec: LabSpec, key: str) -> str:
-    signal = spec.signals.get(key)
-    return signal.title if signal else key
+    signal, promise = spec.signals.get(key), spec.promise(key)
+    return signal.title if signal else promise.title if promise else key
 
 
-def shown_value(spec: LabSpec, key: str, value: float | None) -> str:
+def shown_value(spec: LabSpec, key: str, value: float | str | None) -> str:
     """Return a signal's value with its unit; a share is a plain number, as the console prints it."""
     if value is None:
         return "nothing to measure"
+    if isinstance(value, str):
+        return value
+    if spec.promise(key) is not None:
+        return f"kept to {100 * value:.1f} %"
     signal = spec.signals.get(key)
     unit = signal.unit if signal else ""
     if unit == "s" and abs(value) < MS_BELOW_S:

@@ -56,14 +56,25 @@ def _note(spec: LabSpec, outcome: dict[str, Any], at_s: int, healthy: dict[str, 
         incident.clock(at_s),
         "Verification" if verified else spec.instruments[outcome["instrument"]].title,
         tuple(
-            _measure(spec.signals[name], value, healthy.get(name))
+            measure
             for name, value in outcome.get("signals", {}).items()
-            if name in spec.signals
+            if (measure := _shown(spec, name, value, healthy.get(name))) is not None
         ),
     )
 
 
-def _measure(signal: SignalSpec, value: float | None, healthy: float | None) -> Measure:
+def _shown(
+    spec: LabSpec, name: str, value: float | str | None, healthy: float | None
+) -> Measure | None:
+    promise = spec.promise(name)
+    if promise is not None and not isinstance(value, str):
+        kept = "nobody to ask" if value is None else f"kept to {100 * value:.1f} %"
+        return Measure(promise.title, kept, "", "")
+    signal = spec.signals.get(name)
+    return None if signal is None else _measure(signal, value, healthy)
+
+
+def _measure(signal: SignalSpec, value: float | str | None, healthy: float | None) -> Measure:
     if value is None:
         return Measure(signal.title, "nothing to measure", "", "")
     return Measure(
@@ -74,6 +85,6 @@ def _measure(signal: SignalSpec, value: float | None, healthy: float | None) -> 
     )
 
 
-def unit_of(signal: SignalSpec, value: float | None) -> str:
+def unit_of(signal: SignalSpec, value: float | str | None) -> str:
     """Return the unit that is written behind a value; a share and a missing value have none."""
     return "" if value is None else unit_word(signal.unit)

@@ -251,6 +251,11 @@ class LabSpec(Frozen):
         """Return what is written behind the alarm's number; '' for a share."""
         return unit_word(self.signals[self.alarm.signal].unit)
 
+    def promise(self, name: str) -> Slo | None:
+        """Return the promise whose kept share a verification calls ``promise:<slo>``; None for another name."""
+        prefix, _, key = name.partition(":")
+        return self.slos.get(key) if prefix == "promise" else None
+
     @property
     def parameter_title(self) -> str:
         """Return what number the diagnosis asks for, in words; '' if none. Worlds that ask others are all named."""

@@ -3,7 +3,8 @@
 import pytest
 
 from labs.room import notebook
-from tests.labs.room.logs import begun, change, reading, verification
+from labs.room.diagnosis import citable_of
+from tests.labs.room.logs import SPEC, begun, change, log, reading, verification
 
 
 @pytest.fixture(autouse=True)
@@ -27,3 +28,23 @@ def test_a_signal_stands_beside_its_healthy_value_and_a_missing_one_beside_nothi
     usage, gap = note.measures
     assert (usage.value, usage.unit, usage.healthy) == ("0.99", "", "0.48")
     assert (gap.value, gap.unit, gap.healthy) == ("nothing to measure", "", "")
+
+
+def test_a_category_is_its_own_word():
+    link = SPEC.signals["kv_usage"].model_copy(
+        update={"title": "Link", "unit": "", "kind": "category"}
+    )
+    spec = SPEC.model_copy(update={"signals": {**SPEC.signals, "link": link}})
+    (note,) = notebook.notes_of(spec, log(reading(link="SYS")))
+    assert [(each.title, each.value, each.unit) for each in note.measures] == [("Link", "SYS", "")]
+    (cited,) = citable_of(spec, log(reading(link="SYS")))
+    assert (cited.title, cited.value, cited.unit) == ("Link", "SYS", "")
+
+
+def test_a_verification_notes_what_paged_and_to_how_many_each_promise_was_kept():
+    (note,) = begun(verification(1, 0.4, ttft=0.973, gap=None)).notebook
+    assert [(each.title, each.value, each.unit) for each in note.measures] == [
+        ("p95 TTFT, as clients see it", "0.40", "s"),
+        ("first token within 2 s", "kept to 97.3 %", ""),
+        ("no pause over 1 s inside an answer", "nobody to ask", ""),
+    ]
