@@ -135,27 +135,26 @@ def _verify(incident: Incident, cost_s: int, progress: Progress | None) -> Outco
     alarm, value = spec.alarm, alarm_now(incident)
     fared = promises(incident, start_s)
     side = "at most" if alarm.above is not None else "at least"
+    unit = f" {spec.alarm_unit}" if spec.alarm_unit else ""
     rows = [
         (
-            spec.alarm_title,
-            f"{_number(value)} {spec.alarm_unit}".rstrip(),
-            f"{side} {alarm.target:g} {spec.alarm_unit}".rstrip(),
             alarm.held(value),
+            spec.alarm_title,
+            f"{_number(value)}{unit if value is not None else ''}, {side} {alarm.target:g}{unit}",
         )
     ]
     for each in fared:
         slo = spec.slos[each.name]
-        said = f"{100 * (each.share or 0.0):.1f} % of {each.offered}" if each.offered else "none"
+        said = f"{100 * (each.share or 0.0):.1f} % of {each.offered}" if each.offered else "nobody"
+        said += f", at least {100 * slo.target:g} %"
         if slo.limit_s is not None and each.value is not None:
-            said += f", {100 * slo.target:g} % within {_number(each.value)} s"
-        rows.append((slo.title, said, f"at least {100 * slo.target:g} %", each.held))
-    widths = [max(len(str(row[column])) for row in rows) for column in range(3)]
-    lines = [
-        f"window {clock(start_s)} to {clock(incident.clock_s)}: what paged, and every promise to those who sent in it"
-    ]
-    for title, said, wanted, held in rows:
-        verdict = "held" if held else "missed"
-        lines.append(f"{title:{widths[0]}}  {said:{widths[1]}}  {wanted:{widths[2]}}  {verdict}")
+            said += f"; {100 * slo.target:g} % within {_number(each.value)} s"
+        rows.append((each.held, slo.title, said))
+    width = max(len(title) for _, title, _ in rows)
+    lines = [f"window {clock(start_s)} to {clock(incident.clock_s)}, over all who sent in it"]
+    # The verdict stands first: a narrow console cuts the end of a line.
+    for held, title, said in rows:
+        lines.append(f"{'held' if held else 'missed':6}  {title:{width}}  {said}")
     signals: dict[str, float | str | None] = {alarm.signal: value}
     signals |= {f"promise:{each.name}": each.share for each in fared}
     return Outcome("verification", "\n".join(lines), incident.clock_s, cost_s, "verify", signals)

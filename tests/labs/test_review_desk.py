@@ -11,7 +11,7 @@ SPEC = labs()["preemption-storm"]
 @pytest.mark.parametrize(
     ("key", "value", "title", "shown"),
     [
-        ("ttft_p95_s", 0.412, "p95 TTFT, as clients see it", "412 ms"),
+        ("ttft_p95_s", 0.412, "p95 TTFT, as clients see it", "0.41 s"),
         ("kv_usage", 0.98, "KV usage", "0.98"),
         ("queue_depth", 119.0, "Requests waiting", "119 requests"),
         ("gap_p95_s", None, "p95 of each stream's longest gap", "nothing to measure"),
