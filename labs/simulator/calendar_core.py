@@ -15,7 +15,7 @@ from labs.simulator.calendar_scheduler import CalendarScheduler
 from labs.simulator.config import EngineConfig
 from labs.simulator.cost_model import CostModel
 from labs.simulator.decode_calendar import steps_within
-from labs.simulator.prefix_groups import PrefixScheduler
+from labs.simulator.prefix_scheduler import PrefixScheduler
 from labs.simulator.request import Request
 from labs.simulator.timeline import Timeline
 

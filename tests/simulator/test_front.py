@@ -176,8 +176,14 @@ def test_without_a_replica_in_rotation_requests_get_503():
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: RoundRobin((0.0,)), lambda: LeastLoaded(-1.0), lambda: LeastLoaded(0, (-1.0,))]
+    ("kind", "fields"),
+    [
+        (RoundRobin, {"weights": (0.0,)}),
+        (LeastLoaded, {"refresh_s": -1.0}),
+        (LeastLoaded, {"weights": (-1.0,)}),
+    ],
+    ids=["turns", "refresh", "load"],
 )
-def test_a_policy_that_makes_no_sense_is_refused(make):
+def test_a_policy_that_makes_no_sense_is_refused(kind, fields):
     with pytest.raises(ValueError, match=r"policy|weight"):
-        make()
+        kind(**fields)

@@ -57,7 +57,7 @@ CAPTURED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CAPTURED, ids=lambda case: f"{case[1]}-{case[3]}")
+@pytest.mark.parametrize("case", CAPTURED, ids=range(len(CAPTURED)))
 def test_the_engine_answers_as_vllm_did(case):
     probe, status, kind, param, message = case
     found = engine_answer(CONFIG, probe, model="tiny-llama")
