@@ -27,6 +27,8 @@ class CalendarCore:
         self.config = config
         self.cost = cost
         self.timeline = timeline
+        self._lost_blocks = 0
+        """Of requests that ended in this step: blocks that do not come back."""
         self.scheduler = (PrefixScheduler if config.enable_prefix_caching else CalendarScheduler)(
             config
         )
@@ -280,6 +282,9 @@ class CalendarCore:
     def _show(self) -> None:
         """Set the gauges as the step that has just ended leaves them, and take a sample that is due."""
         timeline, scheduler = self.timeline, self.scheduler
+        if self._lost_blocks:
+            timeline.leaked_blocks += self.leak(self._lost_blocks)
+            self._lost_blocks = 0
         timeline.gauge(len(scheduler.running), len(scheduler.waiting), scheduler.num_free)
         if timeline.next_sample_ps <= timeline.now_ps:
             timeline.sample(timeline.now_ps, scheduler.waiting)
@@ -287,7 +292,6 @@ class CalendarCore:
     def _finish(self, finished: list[Request], end_ps: int) -> None:
         timeline = self.timeline
         for request in finished:
-            free = self.scheduler.num_free
             self.scheduler.remove(request, end_ps)
             if timeline.end(request, end_ps) and timeline.loses_cancelled:
-                timeline.leaked_blocks += self.leak(self.scheduler.num_free - free)
+                self._lost_blocks += request.private_blocks(self.config.block_size)

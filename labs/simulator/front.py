@@ -121,7 +121,10 @@ class Front:
         """Go from event to event."""
         engines = self.cluster.engines
         while True:
-            target_ps = min(until_ps, *(engine.earliest_end_ps() for engine in engines))
+            target_ps = until_ps
+            if self.closed_loop is not None or self.stopping:
+                # What ends makes something begin: nobody may be past it.
+                target_ps = min(until_ps, *(engine.earliest_end_ps() for engine in engines))
             if self._events:
                 target_ps = min(target_ps, self._events[0][0])
             target_ps = max(target_ps, self._now_ps)

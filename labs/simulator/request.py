@@ -138,6 +138,11 @@ class Request:
         self.arrival_s += delay_s
         self.arrival_ps = self.queued_ps = to_ps(self.arrival_s)
 
+    def private_blocks(self, block_size: int) -> int:
+        """Return the KV blocks of all its tokens but the last, without those of shared texts."""
+        shared = self.prefix[-1][1] // block_size if self.prefix else 0
+        return -(-(self.num_tokens - 1) // block_size) - shared
+
     @property
     def num_tokens(self) -> int:
         """Prompt plus outputs."""

@@ -3,7 +3,6 @@
 from zlib import crc32
 
 from labs.simulator.cost_model import CostModel
-from labs.simulator.kv_cache import blocks_for
 from labs.simulator.request import Request
 from labs.simulator.scheduler import EngineConfig, Scheduler, StepPlan
 from labs.simulator.timeline import Timeline
@@ -139,8 +138,8 @@ class SteppingCore:
         timeline.lost_ps = 0
         for request in finished:
             if timeline.end(request, end_ps) and timeline.loses_cancelled:
-                held = blocks_for(request.num_tokens - 1, self.config.block_size)
-                timeline.leaked_blocks += self.leak(held)
+                lost = request.private_blocks(self.config.block_size)
+                timeline.leaked_blocks += self.leak(lost)
         timeline.gauge(len(scheduler.running), len(scheduler.waiting), self.num_free)
         timeline.sample(end_ps, scheduler.waiting)
         if timeline.on_step is not None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 import pytest
 
 from labs.simulator.engine import Engine
+from labs.simulator.pauses import Pause
 from labs.simulator.prefix_groups import TemplateChange
 from labs.simulator.request import Request, Status
 from labs.simulator.workload import LengthDistribution, RequestClass
@@ -48,6 +49,7 @@ def shared_life(seed, *, closed_form, pieces=False, listener=None):
             Request(
                 f"r{i}", t_s, length, rng.randint(1, rng.choice([5, 60])),
                 prefix=prefix, whole_prefill=rng.random() < 0.3,
+                cancel_tokens=rng.choice([None, None, 1, 3, 9]),
             )
         )  # fmt: skip
         served.submit(requests[-1])
@@ -58,17 +60,18 @@ def shared_life(seed, *, closed_form, pieces=False, listener=None):
                 served.advance(piece_s)
         served.advance(stop_s)
         last_s = stop_s
-        what, gone, size = (
-            rng.choice(["leak", "abort", "restart", "nothing"]),
-            rng.randrange(70),
-            rng.random(),
-        )
+        what = rng.choice(["leak", "abort", "restart", "pause", "aborts"])
+        gone, size = rng.randrange(70), rng.random()
         if what == "leak":
             served.leak(int(size * 20))
         elif what == "abort":
             served.abort(requests[gone])
         elif what == "restart":
             served.restart(config, served.cost, down_s=size)
+        elif what == "pause":
+            served.set_pauses((Pause(0.05, every_steps=7),))
+        else:
+            served.set_aborts(run_on=size < 0.3, lose_blocks=size > 0.6)
     return served
 
 
