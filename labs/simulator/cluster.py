@@ -143,6 +143,7 @@ class Cluster:
         Where the world follows its memory, the start takes its own time and may fail: ``down_s`` is not looked at.
         """
         engine = self.engines[replica]
+        self.front.stopping.discard(replica)
         if self.hardware is not None:
             cost = self.hardware.restarted(replica, cost, engine.cost, self.now_s)
         if replica in self.memory:

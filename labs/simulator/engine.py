@@ -226,6 +226,17 @@ class Engine:
         timeline.pauses = PauseClock(pauses, timeline.now_ps, timeline.steps) if pauses else None
 
     @property
+    def pauses(self) -> tuple[Pause, ...]:
+        """How it pauses now."""
+        clock = self._timeline.pauses
+        return () if clock is None else clock.rules
+
+    @property
+    def busy_s(self) -> float:
+        """Time within steps so far, seconds."""
+        return to_s(self._timeline.busy_ps)
+
+    @property
     def paused_s(self) -> float:
         """Time lost to pauses between steps so far, seconds; no part of ``busy_s``."""
         return to_s(self._timeline.paused_ps)

@@ -97,8 +97,8 @@ class ColdRestart:
             self.cost or engine.cost,
             self.start_up.ready_after_s,
         )
-        engine.set_pauses(self.start_up.cold)
-        cluster.front.stopping.discard(self.replica)
+        lasting = tuple(pause for pause in engine.pauses if pause.times is None)
+        engine.set_pauses((*lasting, *self.start_up.cold))
 
 
 @dataclass(slots=True, frozen=True)

@@ -12,6 +12,7 @@ from labs.simulator.lifetime import (
     StartUp,
     Undrain,
 )
+from labs.simulator.pauses import Pause, Pauses
 from labs.simulator.request import Status
 from tests.simulator.reacting import START_UP, world
 
@@ -45,6 +46,17 @@ def test_a_cold_restart_keeps_the_replica_away_for_its_phases():
     served.advance(150.0)
     away = [r.replica for r in served.requests if 50.0 <= r.sent_s < 88.0]
     assert set(away) == {1}
+
+
+def test_a_cold_restart_keeps_the_pauses_that_come_again():
+    collector = Pause(0.01, every_steps=50)
+    cold = StartUp(1.0, 1.0, 1.0, 4.0, "before_warm_up")
+    served = world(
+        1.0, faults=((0.0, Pauses(0, (collector,))), (20.0, ColdRestart(0, cold)), (60.0, ColdRestart(0, cold)))
+    )  # fmt: skip
+    served.advance(100.0)
+    assert served.engines[0].pauses == (collector, *cold.cold)
+    assert served.engines[0].paused_s > 2 * 4.0
 
 
 def test_a_drained_replica_finishes_what_it_has_and_gets_nothing_more():
@@ -96,6 +108,16 @@ def test_a_server_given_time_finishes_what_runs_and_answers_500_to_what_comes():
     gone_s = max(r.sent_s for r in refused)
     assert 60.0 < gone_s < 90.0
     assert {r.replica for r in served.requests if r.sent_s > 91.0} == {1}
+
+
+def test_a_restart_takes_back_an_order_to_stop_and_raises_the_dead():
+    served = world(2.0, replicas=2, faults=((60.0, ShutDown(0, 30.0)), (61.0, ShutDown(1))))
+    served.advance(62.0)
+    for replica in (0, 1):
+        served.restart_engine(replica, served.config, served.cost, 5.0)
+    served.advance(200.0)
+    assert not any(engine.is_dead for engine in served.engines)
+    assert {r.replica for r in served.requests if r.sent_s > 100.0} == {0, 1}
 
 
 def test_a_readiness_probe_that_flaps_takes_the_replica_out_and_in():
