@@ -31,7 +31,7 @@ def troubled(seed, *, closed_form, pieces=False):
     served = Engine(
         random_config(rng),
         random_cost(rng),
-        sample_every_s=rng.choice([0.01, 0.1, 1.0]),
+        sample_every_s=rng.choice([0.05, 0.1, 1.0]),
         closed_form=closed_form,
     )
     requests = random_requests(rng, 40)
@@ -40,7 +40,7 @@ def troubled(seed, *, closed_form, pieces=False):
             request.cancel_tokens = rng.randint(1, request.max_tokens - 1)
         served.submit(request)
     end_s, last_s = requests[-1].arrival_s, 0.0
-    for stop_s in [*sorted(rng.uniform(0, end_s * 1.5) for _ in range(5)), end_s * 6 + 40]:
+    for stop_s in [*sorted(rng.uniform(0, end_s * 1.5) for _ in range(5)), end_s * 3 + 20]:
         if pieces:
             for piece_s in sorted(cut.uniform(last_s, stop_s) for _ in range(8)):
                 served.advance(piece_s)
@@ -55,7 +55,7 @@ def troubled(seed, *, closed_form, pieces=False):
     return served
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(25))
 def test_pauses_and_failing_aborts_are_the_same_in_closed_form_and_in_pieces(seed):
     whole = troubled(seed, closed_form=True)
     assert whole.state() == troubled(seed, closed_form=False).state()

@@ -75,7 +75,7 @@ def shared_life(seed, *, closed_form, pieces=False, listener=None):
     return served
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(80))
 def test_named_texts_hit_what_hashed_blocks_hit(seed):
     whole = shared_life(seed, closed_form=True)
     stepped = shared_life(seed, closed_form=False)
@@ -98,12 +98,12 @@ def test_prefix_caching_in_pieces_is_prefix_caching_at_once(seed):
 
 
 def test_the_lives_that_are_compared_hit_evict_and_preempt():
-    lives = [shared_life(seed, closed_form=True) for seed in range(120)]
-    assert sum(life.samples[-1].prefix_cache_hits > 100 for life in lives) > 60
+    lives = [shared_life(seed, closed_form=True) for seed in range(80)]
+    assert sum(life.samples[-1].prefix_cache_hits > 100 for life in lives) > 40
     resumed = [r for life in lives for r in life.requests if r.num_preemptions]
-    assert len(resumed) > 300
+    assert len(resumed) > 100
     # A resumed request finds blocks of its own again: it recomputes less than it had.
-    assert sum(r.recomputed_tokens < r.computed_high for r in resumed) > 30
+    assert sum(r.recomputed_tokens < r.computed_high for r in resumed) > 20
 
 
 BOTH = pytest.mark.parametrize("closed_form", [True, False])
