@@ -4,6 +4,7 @@ import tomllib
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from operator import itemgetter
 from pathlib import Path
 
@@ -238,6 +239,7 @@ def _number(path: Path, key: str, entry: object, *, whole: bool) -> tuple[float,
     return value, source
 
 
+@cache
 def profile(name: str) -> ModelProfile:
     """Return the profile that ships under ``name``. Raises ProfileError if there is none."""
     return load_profile(PROFILES_DIR / f"{name}.toml")
