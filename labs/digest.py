@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from labs.specs import LabSpec
 
 _HERE = Path(__file__).parent
-_ROOMS = ("simulator", "instruments", "worlds.py", "worlds", "incident", "table_runs.py")
+_ROOMS = ("simulator", "instruments", "specs", "worlds", "incident", "table_runs.py")
 _WORLD_KEYS = {
     "timeline", "alarm", "admission", "slos", "fleet", "traffic", "hypotheses", "mitigation",
 }  # fmt: skip
