@@ -9,7 +9,8 @@ A play is a TOML file. ``[[any]]`` or ``[[<hypothesis>]]`` tables are its steps,
 
 ``run`` takes a console line; ``until`` repeats lines until a signal is below a value. In a diagnosis ``parameter``
 may name a signal that was read, and a citation names a signal: the latest reading of the phase that shows it is
-cited. ``{fit}`` in a line stands for the sequences that fit the pool, from the log of requests that was read.
+cited. ``{fit}`` in a line stands for the sequences that fit the pool, from the log of requests that was read, and
+``{slowest}`` for the replica with the highest p95 TTFT, as ``replicas`` prints it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from labs import console, incident, worlds
 from labs.catalogue import folder_of
+from labs.instruments.replica_signals import slowest_replica
 from labs.judgement import Judgement, judge
 from labs.log import Entry, Route, Step, operations_of
 
@@ -163,6 +165,8 @@ def _run(
 
 
 def _filled(line: str, world: Incident) -> str:
+    if "{slowest}" in line:
+        line = line.replace("{slowest}", str(slowest_replica(world.view)))
     if "{fit}" not in line:
         return line
     kind = world.world.cluster.workload.spec.classes[0]

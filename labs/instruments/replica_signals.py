@@ -90,15 +90,29 @@ def tpot_p95_at(cluster: Cluster, now_s: float, window_s: float = PANEL_S) -> fl
     return quantile(values, 0.95)
 
 
-def _arrival_rate_5m(view: View) -> float | None:
+def prompt_tokens_per_s(view: View) -> float | None:
+    """Return the prompt tokens a second that the router let through, five minutes; None if nobody came."""
     sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
-    return len(sent) / PANEL_S if sent else None
+    taken = [request for request in sent if request.status is not Status.SHED]
+    return sum(request.prompt_tokens for request in taken) / PANEL_S if sent else None
+
+
+def prefill_tokens_per_s(view: View) -> float:
+    """Return what a replica on healthy hardware prefills a second if it does nothing else."""
+    return 1e12 / view.fleet.cost.per_prefill_token_ps
+
+
+def _prefill_load_5m(view: View) -> float | None:
+    """Prompt tokens a second that came, over what the replicas in rotation prefill on healthy hardware."""
+    asked = prompt_tokens_per_s(view)
+    serving = len(view.cluster.engines) - len(view.cluster.front.drained)
+    return None if asked is None else asked / (max(1, serving) * prefill_tokens_per_s(view))
 
 
 REPLICA_SIGNALS: dict[str, Callable[[View], float | None]] = {
     "replica_ttft_ratio": _replica_ttft_ratio,
     "waiting_max": _waiting_max,
     "waiting_spread": _waiting_spread,
-    "arrival_rate_5m": _arrival_rate_5m,
+    "prefill_load_5m": _prefill_load_5m,
     "tpot_p95_s": lambda view: tpot_p95_at(view.cluster, view.now_s),
 }

@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING
 from labs.instruments.gpu_readings import readings
 from labs.instruments.gpu_tables import by_node
 from labs.instruments.hardware_signals import SPREAD_WINDOW_S
-from labs.instruments.replica_signals import mean_step_s, replica_ttfts
-from labs.instruments.signals import SHORT_S, quantile, sample_at
+from labs.instruments.replica_signals import (
+    mean_step_s,
+    prefill_tokens_per_s,
+    prompt_tokens_per_s,
+    replica_ttfts,
+)
+from labs.instruments.signals import PANEL_S, SHORT_S, quantile, sample_at, sent_between
 from labs.simulator.hardware.topology import path
 
 if TYPE_CHECKING:
@@ -36,6 +41,32 @@ def replicas(view: View) -> str:
             f"{replica:7d}  {running:7d}  {waiting:7d}  {usage:8.3f}  {len(values):9d}  {p50:10.2f}  {p95:10.2f}"
         )
     return "\n".join(lines)
+
+
+def demand(view: View) -> str:
+    """Return what people asked for in five minutes, against what the replicas prefill by their load test."""
+    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+    if not sent:
+        return "no request arrived in this window"
+    prompts = [float(request.prompt_tokens) for request in sent]
+    asked, each = prompt_tokens_per_s(view) or 0.0, prefill_tokens_per_s(view)
+    serving = len(view.cluster.engines) - len(view.cluster.front.drained)
+    rows = [
+        ("arrivals", f"{len(sent) / PANEL_S:.2f} /s", f"{len(sent)} in 5 min"),
+        (
+            "prompt tokens",
+            f"mean {sum(prompts) / len(prompts):,.0f}",
+            f"p95 {quantile(prompts, 0.95):,.0f}",
+        ),
+        ("prefill asked for", f"{asked:,.0f} /s", "tokens"),
+        (
+            "prefill, load test",
+            f"{each:,.0f} /s",
+            f"tokens, one replica with nothing to decode; {serving} in rotation",
+        ),
+        ("asked over load test", f"{asked / (max(1, serving) * each):.2f}", "of all in rotation"),
+    ]
+    return "\n".join(f"{name:22}{value:>14}  {note}" for name, value, note in rows)
 
 
 def step_times(view: View) -> str:

@@ -154,6 +154,11 @@ SOURCES: dict[str, Source] = {
         lambda view, command: replica_views.replicas(view),
         always(_on_one_line(_ROW, ("replica_ttft_ratio", "waiting_max"))),
     ),
+    "demand": Source(
+        always("demand"),
+        lambda view, command: replica_views.demand(view),
+        always({"^asked over": "prefill_load_5m"}),
+    ),
     "step-times": Source(
         always("step_times"),
         lambda view, command: replica_views.step_times(view),
