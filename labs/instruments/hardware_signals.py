@@ -171,8 +171,8 @@ def _throttle_reason(rows: tuple[GpuReading, ...]) -> str:
 
 
 def _foreign(rows: tuple[GpuReading, ...]) -> float:
-    """Processes on serving GPUs that belong to no replica."""
-    return float(sum(len(row.processes) - 1 for row in rows))
+    """Processes on serving GPUs that belong to no replica. A replica that is down has none of its own there."""
+    return float(sum(not name.startswith("VLLM::") for row in rows for _, name, _ in row.processes))
 
 
 HARDWARE_SIGNALS: dict[str, Callable[[View], float | str | None]] = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from labs.instruments.prometheus.scrapes import process_at
 from labs.simulator.memory.ledger import MIB
 
 if TYPE_CHECKING:
@@ -96,6 +97,16 @@ def _weights_mib(view: View) -> float | None:
     return _most(_mib(memory.life.startup.ledger.weights) for memory in _followed(view))
 
 
+def _started_ranks(view: View) -> float | None:
+    """GPUs that the latest start was told to use; the fewest."""
+    return _least(float(memory.life.flags.tensor_parallel_size) for memory in _followed(view))
+
+
+def _started_context_tokens(view: View) -> float | None:
+    """The longest context that the latest start was told to serve."""
+    return _most(float(memory.life.flags.max_model_len) for memory in _followed(view))
+
+
 def _kv_pool_tokens(view: View) -> float | None:
     engines = view.cluster.engines
     return _least(
@@ -126,15 +137,22 @@ def _foreign_process_mib(view: View) -> float | None:
 
 
 def _startup_failed_phase(view: View) -> str | None:
+    """Where the latest start that is over failed; one that is under way has not said yet."""
     followed = _followed(view)
     if not followed:
         return None
     for memory in followed:
-        failure = memory.life.startup.failure
-        started_s = memory.life.start_s
-        if failure is not None and started_s + failure.after_s <= view.now_s:
-            return failure.phase
+        over = [each for each in memory.lives if each.start_s + each.startup.took_s <= view.now_s]
+        if over and over[-1].startup.failure is not None:
+            return over[-1].startup.failure.phase
     return "none"
+
+
+def _ready_replicas(view: View) -> float | None:
+    """Replicas whose server answers, the others of the cluster among them."""
+    if not view.cluster.memory:
+        return None
+    return float(sum(process_at(engine, view.now_s) is not None for engine in view.cluster.engines))
 
 
 def _restarts(window_s: float) -> Callable[[View], float | None]:
@@ -204,11 +222,14 @@ MEMORY_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
     ),
     "graph_pool_mib": _graph_pool_mib,
     "weights_mib": _weights_mib,
+    "started_ranks": _started_ranks,
+    "started_context_tokens": _started_context_tokens,
     "kv_pool_tokens": _kv_pool_tokens,
     "kv_fits_tokens": _kv_fits_tokens,
     "foreign_process_mib": _foreign_process_mib,
     "largest_workspace_mib": _largest_workspace_mib,
     "startup_failed_phase": _startup_failed_phase,
+    "ready_replicas": _ready_replicas,
     "restarts_1h": _restarts(HOUR_S),
     "restarts_48h": _restarts(48 * HOUR_S),
     "ooms_48h": _ooms_48h,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from labs.instruments.logs.entries import stamp
+from labs.instruments.prometheus.scrapes import process_at
 from labs.simulator.memory.ledger import mib
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def memory_ledger(view: View, replica: int = 0) -> str:
         return NO_PROCESS
     free = memory.free_bytes(rank, view.now_s)
     reserved, allocated = memory.reserved_bytes(view.now_s), memory.allocated_bytes(view.now_s)
+    others = sum(t.n_bytes for t in memory.tenants_at(view.now_s) if t.rank == rank)
     head = (
         f"replica {replica}, rank {rank} (GPU {gpu_of(memory, rank)}): the one with the least free"
     )
@@ -42,6 +44,7 @@ def memory_ledger(view: View, replica: int = 0) -> str:
         ("torch allocated", allocated, "torch.cuda.memory_allocated"),
         ("torch reserved", reserved, "torch.cuda.memory_reserved"),
         ("process", memory.process_bytes(view.now_s), "nvidia-smi, this process"),
+        ("other processes", others, "nvidia-smi, other pids"),
         ("free", free, "nvidia-smi: total less used and the driver's own"),
     ]
     lines = [head, f"{'owner':28}{'MiB':>9}  shown by"]
@@ -190,5 +193,25 @@ def memory_history(
         used = memory.used_mib(memory.worst_rank(at_s), at_s)
         lines.append(
             f"{stamp(at_s):16}{used:>10,}{mib(memory.reserved_bytes(at_s)):>10,}{mib(memory.allocated_bytes(at_s)):>11,}"
+        )
+    return "\n".join(lines)
+
+
+def starts(view: View) -> str:
+    """Return for each replica whether its server answers, since when, and how often it was started in an hour."""
+    lines = []
+    for replica, engine in enumerate(view.cluster.engines):
+        process = process_at(engine, view.now_s)
+        memory = view.cluster.memory.get(replica)
+        lives = [] if memory is None else memory.lives[1:]
+        count = sum(view.now_s - 3600.0 < life.start_s <= view.now_s for life in lives)
+        failed = sum(
+            view.now_s - 3600.0 < life.start_s + life.startup.took_s <= view.now_s
+            for life in lives
+            if life.startup.failure is not None
+        )
+        state = "not ready" if process is None else "ready"
+        lines.append(
+            f"replica {replica}  {state:10}  started {count} times in the last hour, {failed} of them failed"
         )
     return "\n".join(lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labs.instruments.hardware_signals import HARDWARE_SIGNALS
+from labs.instruments.memory_signals import MEMORY_SIGNALS
 from labs.instruments.replica_signals import REPLICA_SIGNALS
 from labs.instruments.signals import SIGNALS as SERVING_SIGNALS
 
@@ -20,6 +21,7 @@ SIGNALS: dict[str, Callable[[View], Value]] = {
     **SERVING_SIGNALS,
     **HARDWARE_SIGNALS,
     **REPLICA_SIGNALS,
+    **MEMORY_SIGNALS,
 }
 
 

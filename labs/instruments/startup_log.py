@@ -18,14 +18,20 @@ NOT_FOLLOWED = "no start-up log: this replica has been up since before the log b
 
 
 def startup_log(view: View, replica: int = 0, *, back: int = 0) -> str:
-    """Return the log of a replica's latest start (``back`` starts before it), as far as it has come."""
+    """Return the log of a replica's latest start (``back`` starts before it), as far as it has come.
+
+    A start that has not come to its end yet stands below the one before it: a file keeps both.
+    """
     memory = view.cluster.memory.get(replica)
     lives = [] if memory is None else [life for life in memory.lives if life.start_s <= view.now_s]
     if memory is None or back >= len(lives):
         return NOT_FOLLOWED
-    life = lives[-1 - back]
+    shown = lives[: len(lives) - back][-1:]
+    if len(lives) - back > 1 and shown[0].start_s + shown[0].startup.took_s > view.now_s:
+        shown = lives[: len(lives) - back][-2:]
     lines = [
         _line(life, line)
+        for life in shown
         for line in life.startup.lines
         if life.start_s + line.after_s <= view.now_s
     ]
@@ -58,7 +64,7 @@ def _captures(memory: Memory, life: Life) -> list[tuple[float, str]]:
                     f"Captured CUDA graph for an unseen batch: {shape.decode_tokens} decode + "
                     f"{shape.prefill_tokens} prefill tokens, private pool {shape.pool_bytes / 1e9:.2f} GB"
                 )
-                line = LogLine(at_s - life.start_s, "Worker_TP0", "INFO", "lazy_graphs.py:88", text)
+                line = LogLine(at_s - life.start_s, "Worker_TP0", "INFO", "", text)
                 lines.append((at_s, _line(life, line)))
     return lines
 
@@ -74,7 +80,7 @@ def _end(life: Life) -> list[tuple[float, str]]:
             "WorkerProc hit an exception. torch.OutOfMemoryError: " + life.ended_by,
         ),
         ("EngineCore", "core.py:1510", "EngineCore encountered a fatal error."),
-        ("APIServer", "async_llm.py:720", "AsyncLLM output_handler failed. EngineDeadError"),
+        ("APIServer", "", "AsyncLLM output_handler failed. EngineDeadError"),
     )
     return [
         (life.ended_s, _line(life, LogLine(after_s, who, "ERROR", source, text)))
@@ -89,4 +95,5 @@ def _line(life: Life, line: LogLine) -> str:
     elif line.who == "APIServer":
         pid = 1
     at = stamp(life.start_s + line.after_s)
-    return f"({line.who} pid={pid}) {line.level} {at} [{line.source}] {line.text}"
+    source = f"[{line.source}] " if line.source else ""
+    return f"({line.who} pid={pid}) {line.level} {at} {source}{line.text}"

@@ -2,12 +2,60 @@
 
 from __future__ import annotations
 
-from labs.specs.base import Frozen
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from labs.specs.base import Frozen, Range
 
 
 class MemoryFleet(Frozen):
-    """How the memory of the replicas is followed."""
+    """How the memory of the replicas is followed, and the flags that it depends on beside the common ones."""
+
+    follows: tuple[int, ...] = (0,)
+    """Replicas whose memory the world knows; something can go wrong with the last of them."""
+    lived_h: Range
+    """How long their processes have been up when the world begins, hours."""
+    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] = 0.92
+    max_cudagraph_capture_size: Annotated[int, Field(gt=0)] = 512
+    lazy_capture: bool = False
+    """An engine that captures a graph for each batch shape that it has not seen. vLLM pads instead."""
+    sizes_pool: bool = False
+    """The pool is what the start-up's ledger leaves; else ``fleet.pool_blocks``, by ``--num-gpu-blocks-override``."""
+
+
+class Deploy(Frozen):
+    """A restart of the sick replica with other values; what is not given stays as it was."""
+
+    tensor_parallel_size: Annotated[int, Field(ge=1)] | None = None
+    max_model_len: Annotated[int, Field(ge=1)] | None = None
+    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] | None = None
+    estimate_cudagraphs: bool | None = None
+
+
+class OtherProcess(Frozen):
+    """Somebody else's process on one GPU of the sick replica."""
+
+    name: str
+    memory_mib: Range
+
+
+class Client(Frozen):
+    """Requests of a kind that was not there before, in place of a share of the others."""
+
+    name: str
+    share: Range
+    prompt_tokens: Range
+    prompt_cv: Annotated[float, Field(ge=0)]
+    output_tokens: Range
+    spike: Literal["prompt_logprobs", "attention_scores"] | None = None
+    """What each of its prefills takes beside its ordinary activations."""
 
 
 class MemoryWorld(Frozen):
-    """What goes wrong with a replica's memory. Nothing set: healthy."""
+    """What goes wrong with the sick replica's memory. Nothing set: healthy."""
+
+    other_process: OtherProcess | None = None
+    """Comes first: a deploy after it finds it there."""
+    deploy: Deploy | None = None
+    client: Client | None = None

@@ -111,7 +111,7 @@ def _fleet(spec: LabSpec, fault: FaultyWorld | None, draws: Draws) -> Fleet:
         config,
         tensor_parallel_size=spec.fleet.tensor_parallel_size,
     )
-    return inside.fleet(spec, fleet, draws)
+    return inside.fleet(spec, memory.fleet(spec, fleet, draws), draws)
 
 
 def _faults(
@@ -131,7 +131,7 @@ def _faults(
     if fault.hardware is not None:
         yield from ((at_s, each) for each in hardware.faults(spec, fault.hardware, draws))
     if fault.memory is not None:
-        yield from ((at_s, each) for each in memory.faults(spec, fault.memory, draws))
+        yield from ((at_s, each) for each in memory.faults(spec, fault.memory, draws, fleet))
     if fault.front is not None:
         yield from ((at_s, each) for each in front.faults(spec, fault.front, draws))
     if fault.inside is not None:

@@ -2,23 +2,123 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from labs.simulator.faults import MixChange
+from labs.simulator.memory.faults import OtherProcess, Redeploy, WorkspaceSpikes
+from labs.simulator.memory.growth import Spike
+from labs.simulator.memory.ledger import MIB, SHAPES, MemoryFlags, ledger
+from labs.simulator.memory.prehistory import follow, live_through
+from labs.simulator.memory.state import Memory
+from labs.simulator.workload import LengthDistribution, RequestClass
+from labs.worlds.traffic import MAX_OUTPUT_TOKENS, MAX_PROMPT_TOKENS, chat
 
 if TYPE_CHECKING:
     from labs.simulator.cluster import Cluster
     from labs.simulator.faults import Fault
     from labs.specs import LabSpec
-    from labs.specs.memory import MemoryWorld
+    from labs.specs.memory import Client, MemoryFleet, MemoryWorld
     from labs.worlds.draws import Draws
     from labs.worlds.fleet import Fleet
+
+HOUR_S = 3600.0
+
+
+def fleet(spec: LabSpec, common: Fleet, draws: Draws) -> Fleet:
+    """Return the fleet with the pool that its ledger leaves, where the lab asks for that."""
+    del draws
+    said = spec.fleet.memory
+    if said is None or not said.sizes_pool:
+        return common
+    blocks = ledger(SHAPES[common.profile_name], flags(said, common)).num_gpu_blocks
+    config = replace(common.config, num_gpu_blocks=blocks)
+    return replace(common, pool_blocks=config.usable_blocks, config=config)
+
+
+def flags(said: MemoryFleet, fleet: Fleet) -> MemoryFlags:
+    """Return the flags with which the followed replicas were started, before anything went wrong."""
+    config = fleet.config
+    return MemoryFlags(
+        tensor_parallel_size=fleet.tensor_parallel_size,
+        gpu_memory_utilization=said.gpu_memory_utilization,
+        max_num_batched_tokens=config.max_num_batched_tokens,
+        max_num_seqs=config.max_num_seqs,
+        max_model_len=config.max_model_len,
+        kv_cache_dtype="fp8" if fleet.fp8_kv else "auto",
+        block_size=config.block_size,
+        max_cudagraph_capture_size=said.max_cudagraph_capture_size,
+        lazy_capture=said.lazy_capture,
+        num_gpu_blocks_override=None if said.sizes_pool else config.num_gpu_blocks,
+    )
+
+
+def sick_replica(spec: LabSpec) -> int:
+    """Return the replica that ails in the worlds of a lab. Raises ValueError if the lab follows none."""
+    if spec.fleet.memory is None:
+        raise ValueError(f"{spec.slug}: world.memory needs fleet.memory")
+    return spec.fleet.memory.follows[-1]
 
 
 def prepare(spec: LabSpec, cluster: Cluster, fleet: Fleet, draws: Draws) -> None:
     """Set up what the lab has of it, before the world begins; in every world of a seed the same."""
-    del spec, cluster, fleet, draws
+    said = spec.fleet.memory
+    if said is None:
+        return
+    start_s = float(spec.timeline.starts_at_s)
+    lived_s = HOUR_S * draws.uniform("lived", said.lived_h)
+    rate = cluster.workload.spec.rates[0][1] / spec.fleet.replicas
+    for replica in said.follows:
+        memory = Memory(
+            SHAPES[fleet.profile_name],
+            flags(said, fleet),
+            start_s=start_s - lived_s,
+            sizes_pool=said.sizes_pool,
+        )
+        live_through(memory, [(memory.start_s, rate)], start_s)
+        follow(cluster, replica, memory)
 
 
-def faults(spec: LabSpec, ails: MemoryWorld, draws: Draws) -> list[Fault]:
-    """Return what happens when the fault begins."""
-    del spec, ails, draws
-    return []
+def faults(spec: LabSpec, ails: MemoryWorld, draws: Draws, fleet: Fleet) -> list[Fault]:
+    """Return what happens when the fault begins, in this order."""
+    replica = sick_replica(spec)
+    found: list[Fault] = []
+    if ails.other_process is not None:
+        guest = ails.other_process
+        found.append(
+            OtherProcess(
+                replica,
+                rank=draws.choice("sick_rank", range(fleet.tensor_parallel_size)),
+                pid=draws.stream("other_pid").randrange(400_000, 900_000),
+                name=guest.name,
+                n_bytes=round(draws.uniform("other_mib", guest.memory_mib)) * MIB,
+            )
+        )
+    if ails.deploy is not None:
+        said = spec.fleet.memory
+        assert said is not None  # noqa: S101  (sick_replica has looked)
+        values = ails.deploy.model_dump(exclude_none=True)
+        found.append(Redeploy(replica, replace(flags(said, fleet), **values)))
+    if ails.client is not None:
+        found += _client(spec, replica, ails.client, draws)
+    return found
+
+
+def _client(spec: LabSpec, replica: int, said: Client, draws: Draws) -> list[Fault]:
+    share = draws.uniform("client_share", said.share)
+    kind = RequestClass(
+        name=said.name,
+        share=share,
+        prompt=LengthDistribution(
+            draws.uniform("client_prompt", said.prompt_tokens),
+            said.prompt_cv,
+            maximum=max(MAX_PROMPT_TOKENS, spec.fleet.max_model_len - MAX_OUTPUT_TOKENS),
+        ),
+        output=LengthDistribution(
+            draws.uniform("client_output", said.output_tokens), 0.3, maximum=MAX_OUTPUT_TOKENS
+        ),
+    )
+    found: list[Fault] = [MixChange((replace(chat(spec, draws), share=1.0 - share), kind))]
+    if said.spike is not None:
+        found.append(WorkspaceSpikes(replica, Spike(said.spike, said.name)))
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from labs.incident.changes import memory
 from labs.incident.changes.kinds import Kind
 
 if TYPE_CHECKING:
@@ -56,23 +57,33 @@ def _refused(fleet: Fleet) -> str:
     )
 
 
-def _restart(incident: Incident) -> None:
+def _restart(incident: Incident, operation: Operation) -> None:
     cluster, fleet = incident.world.cluster, incident.fleet
     cost = fleet.profile.cost_model(fp8_kv=fleet.fp8_kv)
     down_s = float(incident.spec.fleet.restart_s)
     for replica in range(incident.spec.fleet.replicas):
-        cluster.restart_engine(replica, fleet.config, cost, down_s)
+        if replica in cluster.memory:
+            memory.start_replica(incident, replica, operation)
+        else:
+            cluster.restart_engine(replica, fleet.config, cost, down_s)
 
 
 def _apply(incident: Incident, operation: Operation) -> None:
     incident.fleet = with_flags(incident.fleet, operation)
-    _restart(incident)
+    _restart(incident, operation)
 
 
 def _undo(incident: Incident, operation: Operation, left: Sequence[Operation]) -> None:
     del operation
-    incident.fleet = _folded(incident, left)
-    _restart(incident)
+    fleet = incident.fleet = _folded(incident, left)
+    _restart(
+        incident,
+        {
+            "--max-num-seqs": str(fleet.config.max_num_seqs),
+            "--max-num-batched-tokens": str(fleet.config.max_num_batched_tokens),
+            "--kv-cache-dtype": "fp8" if fleet.fp8_kv else "auto",
+        },
+    )
 
 
 def _why_not_undone(incident: Incident, operation: Operation, left: Sequence[Operation]) -> str:

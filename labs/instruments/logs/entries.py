@@ -18,12 +18,13 @@ class Entry:
     t_s: float
     level: str
     source: str
-    """File and line of vLLM that writes it."""
+    """File and line of vLLM that writes it; empty where no capture has it."""
     text: str
 
     def __str__(self) -> str:
         """Return the line as vLLM prints it."""
-        return f"{self.level} {stamp(self.t_s)} [{self.source}] {self.text}"
+        source = f"[{self.source}] " if self.source else ""
+        return f"{self.level} {stamp(self.t_s)} {source}{self.text}"
 
 
 @dataclass(frozen=True)

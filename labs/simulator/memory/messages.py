@@ -22,7 +22,7 @@ class LogLine:
     """``Worker_TP0``, ``EngineCore`` or ``APIServer``."""
     level: str
     source: str
-    """File and line of vLLM that wrote it."""
+    """File and line of vLLM 0.32 that wrote it, as our captures have them; empty for a line that they do not hold."""
     text: str
 
 

@@ -176,7 +176,7 @@ class _Start:
         self._say(
             "Worker_TP0",
             "INFO",
-            "gpu_model_runner.py:5012",
+            "",
             f"Starting to load model {self.shape.name}...",
         )
         outside = self.sums.cuda_context + self.sums.nccl
@@ -194,13 +194,13 @@ class _Start:
         self._say(
             "Worker_TP0",
             "INFO",
-            "default_loader.py:397",
+            "",
             f"Loading weights took {reading_s:.2f} seconds",
         )
         self._say(
             "Worker_TP0",
             "INFO",
-            "gpu_model_runner.py:5187",
+            "",
             f"Model loading took {messages.gib(self.sums.weights)} GiB memory and {reading_s + 0.6:.6f} seconds",
         )
         return None
@@ -232,20 +232,20 @@ class _Start:
             self._say(
                 "Worker_TP0",
                 "INFO",
-                "monitor.py:53",
+                "",
                 f"torch.compile took {compile_s:.2f} s in total",
             )
         self._say(
             "Worker_TP0",
             "INFO",
-            "monitor.py:81",
+            "",
             f"Initial profiling/warmup run took {PROFILE_S:.2f} s",
         )
         if sums.graphs_estimate:
             self._say(
                 "Worker_TP0",
                 "INFO",
-                "gpu_model_runner.py:6639",
+                "",
                 f"Estimated CUDA graph memory: {messages.gib(sums.graphs_estimate)} GiB total",
             )
         return None
@@ -256,7 +256,7 @@ class _Start:
         self._say(
             "Worker_TP0",
             "INFO",
-            "gpu_worker.py:480",
+            "",
             f"Available KV cache memory: {messages.gib(sums.available_kv)} GiB",
         )
         if sums.available_kv <= 0:
@@ -266,7 +266,7 @@ class _Start:
             self._say(
                 "EngineCore",
                 "INFO",
-                "kv_cache_utils.py:1010",
+                "",
                 f"Overriding num_gpu_blocks={computed} with num_gpu_blocks_override={flags.num_gpu_blocks_override}",
             )
         block = sums.kv_bytes_per_token * sums.block_size
@@ -311,14 +311,14 @@ class _Start:
         self._say(
             "Worker_TP0",
             "INFO",
-            "gpu_model_runner.py:6654",
+            "",
             f"Graph capturing finished in {took_s:.0f} secs, took {messages.gib(sums.cuda_graphs)} GiB",
         )
         off = abs(sums.cuda_graphs - sums.graphs_estimate)
         self._say(
             "Worker_TP0",
             "INFO",
-            "gpu_worker.py:621",
+            "",
             f"CUDA graph pool memory: {messages.gib(sums.cuda_graphs)} GiB (actual), "
             f"{messages.gib(sums.graphs_estimate)} GiB (estimated), difference: {messages.gib(off)} GiB "
             f"({100 * off / max(sums.cuda_graphs, 1):.1f}%).",
