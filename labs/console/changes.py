@@ -18,6 +18,8 @@ ENGINE_FLAGS = {
     "--no-scheduler-reserve-full-isl": "no value",
     "--enable-chunked-prefill": "no value",
     "--no-enable-chunked-prefill": "no value",
+    "--allow-whole-prefill": "no value",
+    "--no-allow-whole-prefill": "no value",
 }
 
 
@@ -56,7 +58,7 @@ def _restart(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Ref
             if not _flag_value_is_good(flag, value):
                 return Refusal(f"restart: {flag} takes {ENGINE_FLAGS[flag]}, not `{value[:40]}`.")
             options[flag] = value
-    for name in ("scheduler-reserve-full-isl", "enable-chunked-prefill"):
+    for name in ("scheduler-reserve-full-isl", "enable-chunked-prefill", "allow-whole-prefill"):
         if f"--{name}" in options and f"--no-{name}" in options:
             return Refusal(f"restart: --{name} and --no-{name} contradict each other.")
     return Command("restart", options=options)

@@ -90,6 +90,8 @@ def flags(fleet: Fleet) -> str:
         f"--watermark {config.watermark:g}",
         f"--{'' if config.enable_chunked_prefill else 'no-'}enable-chunked-prefill",
         f"--{'' if config.scheduler_reserve_full_isl else 'no-'}scheduler-reserve-full-isl",
-        "--no-enable-prefix-caching",
+        f"--{'' if config.enable_prefix_caching else 'no-'}enable-prefix-caching",
     ]
+    if config.allow_whole_prefill:
+        words.append("--allow-whole-prefill")
     return " \\\n    ".join(words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labs.instruments.hardware_signals import HARDWARE_SIGNALS
+from labs.instruments.inside_signals import INSIDE_SIGNALS
 from labs.instruments.memory_signals import MEMORY_SIGNALS
 from labs.instruments.replica_signals import REPLICA_SIGNALS
 from labs.instruments.signals import SIGNALS as SERVING_SIGNALS
@@ -22,6 +23,7 @@ SIGNALS: dict[str, Callable[[View], Value]] = {
     **HARDWARE_SIGNALS,
     **REPLICA_SIGNALS,
     **MEMORY_SIGNALS,
+    **INSIDE_SIGNALS,
 }
 
 

@@ -73,7 +73,7 @@ def build(spec: LabSpec, hypothesis: str, seed: int) -> World:
     )
     for room in (memory, front, inside):
         room.prepare(spec, cluster, fleet, draws)
-    return World(hypothesis, seed, fleet, cluster, fleet.full_pool_step_s, *burst)
+    return World(hypothesis, seed, inside.deployed(fault, fleet), cluster, fleet.full_pool_step_s, *burst)
 
 
 def full_pool_step_s(fleet: Fleet) -> float:
@@ -135,7 +135,7 @@ def _faults(
     if fault.front is not None:
         yield from ((at_s, each) for each in front.faults(spec, fault.front, draws))
     if fault.inside is not None:
-        yield from ((at_s, each) for each in inside.faults(spec, fault.inside, draws))
+        yield from ((at_s, each) for each in inside.faults(spec, fault.inside, draws, fleet))
 
 
 def _leak(spec: LabSpec, share: float, fault: FaultyWorld, fleet: Fleet) -> Leak:

@@ -30,6 +30,8 @@ def with_flags(fleet: Fleet, operation: Operation) -> Fleet:
                 config = replace(config, scheduler_reserve_full_isl=not flag.startswith("--no-"))
             case "--enable-chunked-prefill" | "--no-enable-chunked-prefill":
                 config = replace(config, enable_chunked_prefill=not flag.startswith("--no-"))
+            case "--allow-whole-prefill" | "--no-allow-whole-prefill":
+                config = replace(config, allow_whole_prefill=not flag.startswith("--no-"))
             case "--kv-cache-dtype":
                 fp8_kv = value == "fp8"
             case _:

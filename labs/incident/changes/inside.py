@@ -2,9 +2,65 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from labs.incident.changes.kinds import Kind
+from labs.incident.changes.kinds import Kind
+from labs.simulator.templates import TemplateIs
+from labs.worlds import inside
+from labs.worlds.draws import Draws
 
-KINDS: dict[str, Kind] = {}
+if TYPE_CHECKING:
+    from labs.incident.state import Incident, Operation
+
+
+def _freeze(incident: Incident, operation: Operation) -> None:
+    """End the pauses that come by steps: with the heap frozen there is nothing for a collection to walk."""
+    del operation
+    for engine in incident.world.cluster.engines:
+        engine.set_pauses(tuple(rule for rule in engine.pauses if rule.every_s is not None))
+
+
+def _scrape_every(incident: Incident, operation: Operation) -> None:
+    every_s = float(operation["seconds"])
+    for engine in incident.world.cluster.engines:
+        engine.set_pauses(
+            tuple(
+                rule if rule.every_s is None else replace(rule, every_s=every_s)
+                for rule in engine.pauses
+            )
+        )
+
+
+def _rollback(incident: Incident, operation: Operation) -> None:
+    del operation
+    world, spec = incident.world, incident.spec
+    kind = inside.templated(spec, Draws(spec.slug, world.seed))
+    now = next(k for k in world.cluster.workload.spec.classes if k.name == kind.name)
+    if now.prefix_tokens != kind.prefix_tokens:
+        TemplateIs(kind).strike(world.cluster, world.cluster.now_s)
+
+
+KINDS: dict[str, Kind] = {
+    "freeze-gc": Kind(
+        key="freeze_gc",
+        target="collector",
+        apply=_freeze,
+        lasts="a heap once frozen stays so until the next deploy.",
+        describe=lambda operation: "The heap of every engine was frozen",
+    ),
+    "rollback-template": Kind(
+        key="template",
+        target="template",
+        apply=_rollback,
+        lasts="the newer template is gone; its author has to bring it again.",
+        describe=lambda operation: "Prompts are rendered with the template before this one",
+    ),
+    "scrape-every": Kind(
+        key="scrape",
+        target="exporter",
+        apply=_scrape_every,
+        lasts="set it again to another value.",
+        describe=lambda operation: f"Metrics are scraped every {operation['seconds']} s",
+    ),
+}

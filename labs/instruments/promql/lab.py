@@ -16,14 +16,25 @@ from labs.instruments.promql.evaluation import value_of
 from labs.instruments.promql.matching import Element
 from labs.instruments.promql.reading import read
 from labs.instruments.promql.series import DCGM, ENGINE_SERIES, RECORDED, ROUTER_SERIES
-from labs.instruments.promql.syntax import Aggregate, Call, Number, Selector
+from labs.instruments.promql.syntax import Aggregate, Binary, Call, Number, Selector
 
 if TYPE_CHECKING:
     from labs.instruments.promql.syntax import Expression
     from labs.instruments.signals import View
 
 P95 = 0.95
-_DEAREST_FIRST = ("gaps", "slo", "router", "preemptions", "ttft_histogram", "dcgm", "counters")
+PREFIX_CACHE = ("vllm:prefix_cache_hits_total", "vllm:prefix_cache_queries_total")
+_DEAREST_FIRST = (
+    "gaps",
+    "itl",
+    "slo",
+    "router",
+    "preemptions",
+    "prefix_cache",
+    "ttft_histogram",
+    "dcgm",
+    "counters",
+)
 
 
 @dataclass(frozen=True)
@@ -127,12 +138,14 @@ def instrument_of(query: Query) -> str:
 
 def _instrument(metric: str) -> str:
     if metric in RECORDED:
-        return "slo" if metric == "slo:ttft_p95" else "gaps"
+        return {"slo:ttft_p95": "slo", "slo:itl_p99": "itl"}.get(metric, "gaps")
     if metric in ROUTER_SERIES:
         return "router"
     if metric in DCGM:
         return "dcgm"
     family = _family(metric)
+    if family in PREFIX_CACHE:
+        return "prefix_cache"
     if "preemptions" in family:
         return "preemptions"
     return "counters" if family in BY_NAME and BY_NAME[family].kind == "gauge" else "ttft_histogram"
@@ -151,7 +164,22 @@ def signal_of(query: Query, value: float | None) -> dict[str, float | None]:
     return {name: value}
 
 
+def _is_hit_share(expression: Expression) -> bool:
+    """Tell whether it is the hits of a window over the lookups of the same."""
+    if not isinstance(expression, Binary) or expression.sign != "/":
+        return False
+    hits, lookups = (
+        _simple(expression.left, expression.left),
+        _simple(expression.right, expression.right),
+    )
+    same = (hits.function, hits.window_s) == (lookups.function, lookups.window_s)
+    counted = hits.function in {"rate", "increase"} and hits.window_s == signals.PANEL_S
+    return same and counted and (hits.metric, lookups.metric) == PREFIX_CACHE
+
+
 def _signal(query: Query) -> str:
+    if _is_hit_share(query.expression):
+        return "prefix_hit_share_5m"
     of_time = {"", "max_over_time", "avg_over_time", "min_over_time", "last_over_time"}
     match query.metric:
         case metric if metric in RECORDED and not query.function:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from labs.instruments import gpus, signals
+from labs.instruments.inside_signals import INSIDE_SIGNALS
 from labs.instruments.prometheus.exposition import bucket_labels, created_labels
 from labs.instruments.prometheus.families import FAMILIES
 from labs.instruments.prometheus.readers import server
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 ROUTER = "router_forward_duration_seconds"
 ROUTER_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-RECORDED = {"slo:ttft_p95": "ttft_p95_s", "slo:gap_p95": "gap_p95_s"}
+RECORDED = {"slo:ttft_p95": "ttft_p95_s", "slo:gap_p95": "gap_p95_s", "slo:itl_p99": "itl_p99_s"}
 """Recording rules of this cluster: computed from the clients' side."""
 RULE_EVERY_S = 30.0
 """How often a recording rule is evaluated."""
@@ -170,10 +171,12 @@ def _dcgm(view: View, selector: Selector, to_s: float) -> list[Series]:
 
 
 def _recorded(view: View, selector: Selector, to_s: float) -> list[Series]:
-    signal = signals.SIGNALS[RECORDED[selector.metric]]
+    signal = {**signals.SIGNALS, **INSIDE_SIGNALS}[RECORDED[selector.metric]]
     times = _times(selector, to_s, RULE_EVERY_S)
     points = [
-        (t_s, value) for t_s in times if (value := signal(replace(view, now_s=t_s))) is not None
+        (t_s, value)
+        for t_s in times
+        if isinstance(value := signal(replace(view, now_s=t_s)), float | int)
     ]
     return [Series({}, points)] if points else []
 
