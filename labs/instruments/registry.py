@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from labs.instruments.front_signals import FRONT_SIGNALS
 from labs.instruments.hardware_signals import HARDWARE_SIGNALS
 from labs.instruments.inside_signals import INSIDE_SIGNALS
 from labs.instruments.memory_signals import MEMORY_SIGNALS
@@ -21,9 +22,10 @@ type Value = float | str | None
 SIGNALS: dict[str, Callable[[View], Value]] = {
     **SERVING_SIGNALS,
     **HARDWARE_SIGNALS,
+    **FRONT_SIGNALS,
     **REPLICA_SIGNALS,
-    **MEMORY_SIGNALS,
     **INSIDE_SIGNALS,
+    **MEMORY_SIGNALS,
 }
 
 

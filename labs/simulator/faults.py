@@ -87,3 +87,17 @@ class CostChange:
         """Set what its next step costs."""
         del at_s
         cluster.engines[self.replica].set_cost(self.cost)
+
+
+@dataclass(slots=True, frozen=True)
+class SlowSteps:
+    """Every step of one replica costs ``factor`` times what it does now, until it restarts."""
+
+    replica: int
+    factor: float
+
+    def strike(self, cluster: Cluster, at_s: float) -> None:
+        """Scale what its next step costs."""
+        del at_s
+        engine = cluster.engines[self.replica]
+        engine.set_cost(engine.cost.scaled(self.factor))

@@ -2,12 +2,89 @@
 
 from __future__ import annotations
 
-from labs.specs.base import Frozen
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from labs.specs.base import Frozen, PositiveSeconds, Range, Seconds, Share
+
+
+class ClientsSpec(Frozen):
+    """What the programs of the users do while they wait: scenario constants."""
+
+    timeout_s: float | None = None
+    first_token_timeout_s: float | None = None
+    retries: Annotated[int, Field(ge=0)] = 0
+    backoff_s: Annotated[float, Field(ge=0)] = 1.0
+    cancel_share: Range | None = None
+    """Share of the streams that their user closes midway."""
+
+
+class GatewaySpec(Frozen):
+    """What the gateway checks, and what it makes of the engine's refusals."""
+
+    checks: tuple[
+        Literal["model", "role", "messages", "context_length", "max_tokens", "json"], ...
+    ] = ()
+    wraps_refusals: bool = False
+    tokenizer_crashes: bool = False
+
+
+class StartUpSpec(Frozen):
+    """How long each phase of a replica's start takes, and whether readiness waits for the last: scenario constants."""
+
+    process_s: Seconds
+    weights_s: Seconds
+    profile_s: Seconds
+    warm_up_s: Range
+    cold_steps: Annotated[int, Field(ge=1)] = 16
+
+
+class RollingSpec(Frozen):
+    """Replicas are taken out, stopped and started again in turn, for ever: a fleet on machines that come and go."""
+
+    every_s: PositiveSeconds
+    drain_s: Seconds
+    """From out of rotation to SIGTERM."""
+    start_up: StartUpSpec
 
 
 class FrontFleet(Frozen):
     """Clients, gateway and router of a lab."""
 
+    clients: ClientsSpec | None = None
+    gateway: GatewaySpec | None = None
+    defects: dict[str, Range] = Field(default_factory=dict)
+    """What is wrong with a body -> share of the requests in which it is."""
+    rolling: RollingSpec | None = None
+    max_num_queued_reqs: Annotated[int, Field(ge=1)] | None = None
+
+
+class AddedRequests(Frozen):
+    """Requests of another kind that come on top of everybody's."""
+
+    name: str
+    rate: Range
+    """Requests per second."""
+    prompt_mean_tokens: Range
+    output_mean_tokens: Range
+
 
 class FrontWorld(Frozen):
     """What goes wrong in front of the engines, or in their lifetime. Nothing set: healthy."""
+
+    prompt_factor: Range | None = None
+    """Everybody's prompts, as a multiple of the healthy ones."""
+    output_factor: Range | None = None
+    added: AddedRequests | None = None
+    step_factor: Range | None = None
+    """Every step of the first replica, as a multiple of what it cost: a neighbour, a clock, a kernel."""
+    gateway: GatewaySpec | None = None
+    defects: dict[str, Range] = Field(default_factory=dict)
+    aborts: Literal["run_on", "lose_blocks"] | None = None
+    """What becomes of a cancelled request on every replica."""
+    ready_before_warm_up: bool = False
+    no_drain: bool = False
+    """Replicas get SIGTERM while they stream."""
+    flapping_share: Share | None = None
+    """Share of each minute for which the readiness probe of one replica fails."""

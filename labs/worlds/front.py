@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from labs.worlds.traffic import chat
+from labs.simulator.faults import MixChange, RateChange, SlowSteps
+from labs.simulator.workload import LengthDistribution, RequestClass
+from labs.worlds.traffic import MAX_OUTPUT_TOKENS, chat
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from labs.simulator.cluster import Cluster
     from labs.simulator.faults import Fault
-    from labs.simulator.workload import RequestClass
     from labs.specs import LabSpec
-    from labs.specs.front import FrontWorld
+    from labs.specs.front import AddedRequests, FrontWorld
     from labs.worlds.draws import Draws
     from labs.worlds.fleet import Fleet
 
@@ -28,5 +32,49 @@ def prepare(spec: LabSpec, cluster: Cluster, fleet: Fleet, draws: Draws) -> None
 
 def faults(spec: LabSpec, ails: FrontWorld, draws: Draws) -> list[Fault]:
     """Return what happens when the fault begins."""
-    del spec, ails, draws
-    return []
+    found = list(_traffic_faults(spec, ails, draws))
+    if ails.step_factor is not None:
+        found.append(SlowSteps(0, draws.uniform("step_factor", ails.step_factor)))
+    return found
+
+
+def _traffic_faults(spec: LabSpec, ails: FrontWorld, draws: Draws) -> Iterator[Fault]:
+    users = classes(spec, draws)
+    if ails.prompt_factor is not None:
+        factor = draws.uniform("prompt_factor", ails.prompt_factor)
+        users = tuple(replace(kind, prompt=_longer(kind.prompt, factor)) for kind in users)
+    if ails.output_factor is not None:
+        factor = draws.uniform("output_factor", ails.output_factor)
+        users = tuple(replace(kind, output=_longer(kind.output, factor)) for kind in users)
+    if ails.added is not None:
+        yield from _added(spec, users, ails.added, draws)
+    elif users != classes(spec, draws):
+        yield MixChange(users)
+
+
+def _longer(lengths: LengthDistribution, factor: float) -> LengthDistribution:
+    most = max(lengths.maximum, round(lengths.maximum * factor))
+    return replace(lengths, mean=lengths.mean * factor, maximum=most)
+
+
+def _added(
+    spec: LabSpec, users: tuple[RequestClass, ...], said: AddedRequests, draws: Draws
+) -> Iterator[Fault]:
+    """Yield the mix and the rate with requests of another kind on top."""
+    if spec.traffic.rate is None:
+        raise ValueError(f"{spec.slug}: requests are added to a traffic.rate")
+    rate, more = draws.uniform("rate", spec.traffic.rate), draws.uniform("added_rate", said.rate)
+    longest = spec.fleet.max_model_len - MAX_OUTPUT_TOKENS
+    kind = RequestClass(
+        name=said.name,
+        share=more,
+        prompt=LengthDistribution(
+            draws.uniform("added_prompt", said.prompt_mean_tokens), 0.3, maximum=longest
+        ),
+        output=LengthDistribution(
+            draws.uniform("added_output", said.output_mean_tokens), 0.3, maximum=MAX_OUTPUT_TOKENS
+        ),
+    )
+    total = sum(each.share for each in users)
+    yield MixChange((*(replace(each, share=rate * each.share / total) for each in users), kind))
+    yield RateChange(rate + more)

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from labs.instruments import front_views
+from labs.instruments.sources.source import Source, always
 
-if TYPE_CHECKING:
-    from labs.instruments.sources.source import Source
-
-SOURCES: dict[str, Source] = {}
+SOURCES: dict[str, Source] = {
+    "slots": Source(
+        always("slots"),
+        lambda view, command: front_views.slots(view),
+        always({"^running": "slots_used", "^pool": "kv_usage", "^waiting": "queue_depth"}),
+    ),
+    "streams": Source(
+        always("streams"),
+        lambda view, command: front_views.streams(view),
+        always({"p95": "tpot_p95_s"}),
+    ),
+}

@@ -36,7 +36,12 @@ _REQUEST_MARKS: Mapping[tuple[str, str], Marks] = {
         "^prompt tokens": "prompt_p95_tokens",
         "^tokens wanted": "offered_load_12m",
     },
-    ("summary", "5m"): {"^tokens wanted": "offered_load_5m"},
+    ("summary", "5m"): {
+        "^arrivals": "arrival_rate_5m",
+        "^prompt tokens": "prompt_mean_tokens_5m",
+        "^output tokens": "output_mean_tokens_5m",
+        "^tokens wanted": "offered_load_5m",
+    },
     ("gaps", "5m"): {"p95": "gap_p95_s"},
     ("waiting", "5m"): {"^waiting": "queue_depth", "^waiting .*oldest": "queue_age_s"},
 }
@@ -66,6 +71,7 @@ SOURCES: dict[str, Source] = {
         always(
             {
                 r"^vllm:kv_cache_usage_perc\{": "kv_usage",
+                r"^vllm:num_requests_running\{": "running",
                 r"^vllm:num_requests_waiting\{": "queue_depth",
             }
         ),
@@ -90,7 +96,13 @@ SOURCES: dict[str, Source] = {
     "steps": Source(
         always("steps"),
         lambda view, command: engine_state.steps(view),
-        always({"largest prefill": "largest_prefill_tokens", "time: recompute": "recompute_share"}),
+        always(
+            {
+                "largest prefill": "largest_prefill_tokens",
+                "time: recompute": "recompute_share",
+                "time: first prefill": "prefill_share",
+            }
+        ),
     ),
     "kv-ledger": Source(
         always("ledger"),

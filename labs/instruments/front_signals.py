@@ -1,0 +1,66 @@
+"""Numbers of what stands in front of the engines: slots, streams, answers by status, retries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from labs.instruments.signals import PANEL_S, SHORT_S, sample_at, sent_between, window
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from labs.instruments.signals import View
+
+SLOW_TPOT_S = 0.025
+"""An answer slower than this a token, 40 tokens a second, counts as slow. Scenario constant."""
+
+
+def running(view: View) -> float | None:
+    """Return ``vllm:num_requests_running`` of one replica."""
+    sample = sample_at(view.engine, view.now_s)
+    return None if sample is None else float(sample.running)
+
+
+def slots_used(view: View) -> float | None:
+    """Return the share of ``max_num_seqs`` that runs."""
+    now = running(view)
+    return None if now is None else now / view.engine.config.max_num_seqs
+
+
+def prefill_share(view: View) -> float | None:
+    """Return the share of a minute's engine time that first prefills took."""
+    pair = window(view, SHORT_S)
+    if pair is None:
+        return None
+    first, last = pair
+    busy_s = last.busy_s - first.busy_s
+    prefill_s = last.prefill_s - first.prefill_s - (last.recompute_s - first.recompute_s)
+    return prefill_s / busy_s if busy_s else 0.0
+
+
+def arrival_rate_5m(view: View) -> float | None:
+    """Return what clients sent in five minutes, requests per second."""
+    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+    return len(sent) / PANEL_S if sent else None
+
+
+def prompt_mean_tokens_5m(view: View) -> float | None:
+    """Return the mean prompt of five minutes, tokens."""
+    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+    return sum(each.prompt_tokens for each in sent) / len(sent) if sent else None
+
+
+def output_mean_tokens_5m(view: View) -> float | None:
+    """Return the mean answer that the requests of five minutes ask for, tokens."""
+    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+    return sum(each.max_tokens for each in sent) / len(sent) if sent else None
+
+
+FRONT_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
+    "running": running,
+    "slots_used": slots_used,
+    "prefill_share": prefill_share,
+    "arrival_rate_5m": arrival_rate_5m,
+    "prompt_mean_tokens_5m": prompt_mean_tokens_5m,
+    "output_mean_tokens_5m": output_mean_tokens_5m,
+}

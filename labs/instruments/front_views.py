@@ -1,0 +1,45 @@
+"""What a console shows of what stands in front of the engines: slots, streams."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from labs.instruments.experience import felt
+from labs.instruments.replica_signals import tpot_p95_at
+from labs.instruments.signals import PANEL_S, quantile, recent, sample_at
+
+if TYPE_CHECKING:
+    from labs.instruments.signals import View
+
+
+def slots(view: View) -> str:
+    """Return what bounds how many run at once on a replica: slots, and the pool."""
+    engine, sample = view.engine, sample_at(view.engine, view.now_s)
+    if sample is None:
+        return "no step so far"
+    most = engine.config.max_num_seqs
+    return "\n".join(
+        [
+            f"running {sample.running} of {most} (max_num_seqs): {sample.running / most:.2f}",
+            f"waiting {sample.waiting}, the oldest for {sample.oldest_waiting_s:.1f} s",
+            f"pool    {100 * sample.kv_cache_usage_perc:.1f} % of {engine.config.usable_blocks:,} blocks",
+        ]
+    )
+
+
+def streams(view: View) -> str:
+    """Return how fast answers come once they have begun, five minutes."""
+    values: list[float] = []
+    for request in recent(view.cluster, view.now_s - PANEL_S, view.now_s):
+        first_s = request.first_token_s
+        if first_s is not None and first_s <= view.now_s and request.num_output_tokens > 1:
+            value = felt(request, "tpot", view.now_s)
+            if value is not None:
+                values.append(value)
+    if not values:
+        return "no stream was open in this window"
+    middle, p95 = quantile(values, 0.5) or 0.0, tpot_p95_at(view.cluster, view.now_s) or 0.0
+    return (
+        f"{len(values)} streams with a token in the last 5 min, mean time per output token of each\n"
+        f"p50 {1000 * middle:.1f} ms    p95 {1000 * p95:.1f} ms    slowest {1000 * max(values):.1f} ms"
+    )
