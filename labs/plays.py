@@ -16,6 +16,7 @@ cited. ``{fit}`` in a line stands for the sequences that fit the pool, from the 
 from __future__ import annotations
 
 import tomllib
+from collections import OrderedDict
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -113,7 +114,7 @@ def perform(
     Raises PlayError for a step that the console or the world refuses, unless it says ``may_refuse``.
     """
     truth = hypothesis or worlds.hypothesis_of(spec, seed)
-    world = incident.begin(spec, seed, hypothesis=truth, progress=progress)
+    world = incident.at_page(spec, seed, hypothesis=truth, progress=progress)
     log: list[Entry] = []
     for position, step in enumerate(play.steps_for(truth), start=1):
         where = f"{play.slug}/plays/{play.name}.toml, {truth}, step {position}"
@@ -260,11 +261,20 @@ def title_of(spec: LabSpec, entry: Entry) -> str:
 def reference_route(
     spec: LabSpec, seed: int, *, hypothesis: str | None = None, progress: Progress | None = None
 ) -> Route:
-    """Return the reference play of a world, carried out."""
-    _, log = perform(
-        spec, seed, load_play(spec.slug, "reference"), hypothesis=hypothesis, progress=progress
-    )
-    return route(spec, log)
+    """Return the reference play of a world, carried out; the last few are kept."""
+    truth = hypothesis or worlds.hypothesis_of(spec, seed)
+    play = load_play(spec.slug, "reference")
+    key = (incident.spec_key(spec), repr(play), truth, seed)
+    if key not in _ROUTES:
+        _, log = perform(spec, seed, play, hypothesis=truth, progress=progress)
+        _ROUTES[key] = route(spec, log)
+        while len(_ROUTES) > _MOST_ROUTES:
+            _ROUTES.popitem(last=False)
+    return _ROUTES[key]
+
+
+_ROUTES: OrderedDict[tuple[str, str, str, int], Route] = OrderedDict()
+_MOST_ROUTES = 64
 
 
 def judged(

@@ -7,7 +7,6 @@ twin keeps some atoms and leaves the others out; each operation keeps its own ti
 from __future__ import annotations
 
 import pickle
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -63,22 +62,6 @@ class Twin:
         return self.cause_gone and all(each.throughout for each in self.fared.values())
 
 
-_PAGES: OrderedDict[tuple[str, str, int], bytes] = OrderedDict()
-_MOST_PAGES = 4
-"""Several plays of one world are marked one after the other: its page is simulated once."""
-
-
-def _page(spec: LabSpec, hypothesis: str, seed: int, progress: Progress | None) -> bytes:
-    """Return a world at its page, as bytes."""
-    key = (spec.model_dump_json(), hypothesis, seed)
-    if key not in _PAGES:
-        page = incident.begin(spec, seed, hypothesis=hypothesis, progress=progress)
-        _PAGES[key] = pickle.dumps(page, protocol=pickle.HIGHEST_PROTOCOL)
-        while len(_PAGES) > _MOST_PAGES:
-            _PAGES.popitem(last=False)
-    return _PAGES[key]
-
-
 class Twins:
     """The re-runs of one world, each simulated once whatever asks for it."""
 
@@ -97,7 +80,7 @@ class Twins:
             done_s,
             progress,
         )
-        self._page = _page(spec, hypothesis, seed, progress)
+        self._page = incident.page_bytes(spec, seed, hypothesis=hypothesis, progress=progress)
         self._known: dict[str, Twin] = {}
 
     def page(self) -> Incident:

@@ -17,6 +17,7 @@ from labs.incident.changes import (
     with_flags,
 )
 from labs.incident.gauges import Gauges, alarm_now, alarm_series, gauges, kept, promises, users_hurt
+from labs.incident.pages import at_page, page_bytes, spec_key
 from labs.incident.perform import VERIFY_S, begin, perform, price, waking
 from labs.incident.state import Change, Incident, Operation, Outcome, Progress, advance, clock
 
@@ -33,6 +34,7 @@ __all__ = [
     "alarm_now",
     "alarm_series",
     "apply",
+    "at_page",
     "begin",
     "carry_out",
     "clock",
@@ -40,9 +42,11 @@ __all__ = [
     "describe",
     "gauges",
     "kept",
+    "page_bytes",
     "perform",
     "price",
     "promises",
+    "spec_key",
     "target_of",
     "users_hurt",
     "waking",
