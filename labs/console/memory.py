@@ -27,6 +27,7 @@ FLAGS = {
     **{name: f"an integer from {low} to {high}" for name, (low, high) in _NUMBERS.items()},
     "--gpu-memory-utilization": "a share from 0.5 to 1",
     "--kv-cache-dtype": "auto or fp8",
+    "--attention-backend": "FLASH_ATTN, FLASHINFER or TORCH_SDPA",
     **SWITCHES,
 }
 """What ``redeploy`` takes. The last two switches are the engine's environment and its own runner's."""
@@ -35,6 +36,8 @@ FLAGS = {
 def _value_is_good(flag: str, value: str) -> bool:
     if flag == "--kv-cache-dtype":
         return value in {"auto", "fp8"}
+    if flag == "--attention-backend":
+        return value in {"FLASH_ATTN", "FLASHINFER", "TORCH_SDPA"}
     if flag == "--gpu-memory-utilization":
         plain = re.fullmatch(r"0?\.\d{1,3}|1(?:\.0)?", value, re.ASCII) is not None
         return plain and float(value) >= 0.5  # noqa: PLR2004
@@ -89,6 +92,7 @@ READERS: dict[str, Reader] = {
             "memory-ledger", "memory-summary", "memory-snapshot", "memory-history", "memory-log", "host-memory",
         )
     },
+    "failures": bare("failures"),
     "starts": bare("starts"),
     "redeploy": _redeploy,
     "evict": bare("evict"),
@@ -101,6 +105,7 @@ VERBS: dict[str, str] = {
     "memory-history": "used, reserved and allocated over two days",
     "memory-log": "late graph captures, and the errors that ended a process",
     "host-memory": "resident memory of the host processes",
+    "failures": "requests of five minutes by what became of them",
     "starts": "each replica's server: up or not, and how often it was started",
     "redeploy": "start replicas with other values",
     "evict": "end other tenants' processes on these GPUs",

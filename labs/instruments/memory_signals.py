@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from labs.instruments.experience import is_lost
+from labs.instruments.memory_growth import HOUR_S, gap_bytes, slope_mib_per_h
 from labs.instruments.prometheus.scrapes import process_at
+from labs.instruments.signals import PANEL_S, sent_between
+from labs.instruments.startup_log import oom_frame
 from labs.simulator.memory.ledger import MIB
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from labs.instruments.signals import View
+    from labs.simulator.memory.lives import Life
     from labs.simulator.memory.state import Memory
 
-HOUR_S = 3600.0
-GROWTH_WINDOW_S = 6 * HOUR_S
-"""Slopes are over this, or over the life of the process if that is shorter."""
-SHORTEST_SLOPE_S = 60.0
 POOLS = "cuda_graph_pools"
 
 
@@ -58,30 +59,12 @@ def _largest_free_block_mib(view: View) -> float | None:
     )
 
 
-def slope_mib_per_h(
-    memory: Memory, now_s: float, measure: Callable[[Memory, float], float]
-) -> float | None:
-    """Return by how much ``measure`` (bytes at a time) of the present process grows, MiB per hour; None if it is new."""
-    life = memory.life_at(now_s)
-    if life is None or life.ready_s is None:
-        return None
-    from_s = max(life.ready_s, now_s - GROWTH_WINDOW_S)
-    if now_s - from_s < SHORTEST_SLOPE_S:
-        return None
-    grown = measure(memory, now_s) - measure(memory, from_s)
-    return round(grown / MIB / ((now_s - from_s) / HOUR_S), 1)
-
-
 def _steepest(measure: Callable[[Memory, float], float]) -> Callable[[View], float | None]:
     def value(view: View) -> float | None:
         slopes = (slope_mib_per_h(memory, view.now_s, measure) for memory in _followed(view))
         return _most(slope for slope in slopes if slope is not None)
 
     return value
-
-
-def _gap(memory: Memory, at_s: float) -> float:
-    return memory.reserved_bytes(at_s) - memory.allocated_bytes(at_s)
 
 
 def _graph_pool_mib(view: View) -> float | None:
@@ -173,17 +156,48 @@ def _restarts(window_s: float) -> Callable[[View], float | None]:
     return value
 
 
-def _ooms_48h(view: View) -> float | None:
+def _ooms(window_s: float) -> Callable[[View], float | None]:
+    def value(view: View) -> float | None:
+        followed = _followed(view)
+        if not followed:
+            return None
+        return float(sum(len(_died(memory, view.now_s, window_s)) for memory in followed))
+
+    return value
+
+
+def _died(memory: Memory, now_s: float, window_s: float) -> list[Life]:
+    """Processes that a want of memory ended in the window."""
+    ended = memory.crashes_between(now_s - window_s, now_s)
+    return [life for life in ended if life.ended_by.startswith("CUDA out of memory")]
+
+
+def _oom_frame(view: View) -> str | None:
+    """What was being allocated when memory ran out last, within an hour."""
     followed = _followed(view)
     if not followed:
         return None
-    return float(
-        sum(
-            life.ended_by.startswith("CUDA out of memory")
-            for memory in followed
-            for life in memory.crashes_between(view.now_s - 48 * HOUR_S, view.now_s)
-        )
+    last = [
+        (life.ended_s or 0.0, memory, life)
+        for memory in followed
+        for life in _died(memory, view.now_s, HOUR_S)
+    ]
+    if not last:
+        return "none"
+    _, memory, life = max(last, key=lambda each: each[0])
+    return oom_frame(memory, life)
+
+
+def _lost_share_5m(view: View) -> float | None:
+    """Share of the requests of five minutes that were refused, failed or cut short by now."""
+    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+    if not sent:
+        return None
+    lost = sum(
+        is_lost(request) and request.finish_s is not None and request.finish_s <= view.now_s
+        for request in sent
     )
+    return lost / len(sent)
 
 
 def _largest_workspace_mib(view: View) -> float | None:
@@ -210,12 +224,12 @@ MEMORY_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
     "allocated_growth_mib_per_h": _steepest(
         lambda memory, at_s: float(memory.allocated_bytes(at_s))
     ),
-    "gap_growth_mib_per_h": _steepest(_gap),
+    "gap_growth_mib_per_h": _steepest(gap_bytes),
     "host_growth_mib_per_h": _steepest(
         lambda memory, at_s: float(sum(memory.host_growth_at(at_s).values()))
     ),
     "reserved_minus_allocated_mib": lambda view: _most(
-        _mib(_gap(memory, view.now_s)) for memory in _ready(view)
+        _mib(gap_bytes(memory, view.now_s)) for memory in _ready(view)
     ),
     "inactive_split_mib": lambda view: _most(
         _mib(memory.moment_at(view.now_s).inactive_split) for memory in _ready(view)
@@ -232,5 +246,8 @@ MEMORY_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
     "ready_replicas": _ready_replicas,
     "restarts_1h": _restarts(HOUR_S),
     "restarts_48h": _restarts(48 * HOUR_S),
-    "ooms_48h": _ooms_48h,
+    "ooms_48h": _ooms(48 * HOUR_S),
+    "ooms_15m": _ooms(900.0),
+    "oom_frame": _oom_frame,
+    "lost_share_5m": _lost_share_5m,
 }

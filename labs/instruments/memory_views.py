@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from labs.instruments.experience import is_lost
 from labs.instruments.logs.entries import stamp
+from labs.instruments.memory_growth import gap_bytes, slope_mib_per_h
 from labs.instruments.prometheus.scrapes import process_at
+from labs.instruments.signals import PANEL_S, sent_between
 from labs.simulator.memory.ledger import mib
 
 if TYPE_CHECKING:
@@ -194,7 +197,24 @@ def memory_history(
         lines.append(
             f"{stamp(at_s):16}{used:>10,}{mib(memory.reserved_bytes(at_s)):>10,}{mib(memory.allocated_bytes(at_s)):>11,}"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, *_growth(memory, view.now_s)])
+
+
+def _growth(memory: Memory, now_s: float) -> list[str]:
+    """Return how fast the present process grows, and how many ended for want of memory."""
+    measures = (
+        ("used", lambda each, at_s: float(each.process_bytes(at_s))),
+        ("reserved, not allocated", lambda each, at_s: float(gap_bytes(each, at_s))),
+        ("allocated", lambda each, at_s: float(each.allocated_bytes(at_s))),
+    )
+    lines = []
+    for name, measure in measures:
+        slope = slope_mib_per_h(memory, now_s, measure)
+        said = "too young to tell" if slope is None else f"{slope:,.1f} MiB/h"
+        lines.append(f"growth {name}: {said}")
+    ended = memory.crashes_between(now_s - 48 * 3600.0, now_s)
+    out = sum(life.ended_by.startswith("CUDA out of memory") for life in ended)
+    return [*lines, f"processes ended in 48 h: {len(ended)}, for want of memory {out}"]
 
 
 def starts(view: View) -> str:
@@ -214,4 +234,20 @@ def starts(view: View) -> str:
         lines.append(
             f"replica {replica}  {state:10}  started {count} times in the last hour, {failed} of them failed"
         )
+    return "\n".join(lines)
+
+
+def failures(view: View) -> str:
+    """Return the requests of five minutes by what became of them: still open, answered, failed."""
+    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+    over = [each for each in sent if each.finish_s is not None and each.finish_s <= view.now_s]
+    lost = sum(is_lost(each) for each in over)
+    rows = [
+        ("sent", len(sent)),
+        ("answered", len(over) - lost),
+        ("still open", len(sent) - len(over)),
+        ("failed", lost),
+    ]
+    lines = [f"{name:12}{count:>6}" for name, count in rows]
+    lines[-1] += f"   {100 * lost / max(1, len(sent)):.1f} % of those sent"
     return "\n".join(lines)

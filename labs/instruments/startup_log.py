@@ -43,7 +43,9 @@ def memory_log(view: View, replica: int = 0, *, window_s: float = 48 * 3600.0) -
     memory = view.cluster.memory.get(replica)
     if memory is None:
         return NOT_FOLLOWED
-    entries = [entry for life in memory.lives for entry in (*_captures(memory, life), *_end(life))]
+    entries = [
+        entry for life in memory.lives for entry in (*_captures(memory, life), *_end(memory, life))
+    ]
     shown = [
         line
         for at_s, line in sorted(entries, key=lambda entry: entry[0])
@@ -69,16 +71,22 @@ def _captures(memory: Memory, life: Life) -> list[tuple[float, str]]:
     return lines
 
 
-def _end(life: Life) -> list[tuple[float, str]]:
+def _end(memory: Memory, life: Life) -> list[tuple[float, str]]:
     if life.ended_s is None or not life.ended_by or life.startup.failure is not None:
         return []
     after_s = life.ended_s - life.start_s
+    if not life.ended_by.startswith("CUDA out of memory"):
+        line = LogLine(after_s, "APIServer", "INFO", "", f"kubelet: {life.ended_by}")
+        return [(life.ended_s, _line(life, line))]
+    frame = oom_frame(memory, life)
+    file, name = FAILED_AT[frame]
     texts = (
         (
             "Worker_TP0",
             "multiproc_executor.py:953",
-            "WorkerProc hit an exception. torch.OutOfMemoryError: " + life.ended_by,
+            f'WorkerProc hit an exception. File "{file}", in {name}',
         ),
+        ("Worker_TP0", "multiproc_executor.py:953", "torch.OutOfMemoryError: " + life.ended_by),
         ("EngineCore", "core.py:1510", "EngineCore encountered a fatal error."),
         ("APIServer", "", "AsyncLLM output_handler failed. EngineDeadError"),
     )
@@ -86,6 +94,28 @@ def _end(life: Life) -> list[tuple[float, str]]:
         (life.ended_s, _line(life, LogLine(after_s, who, "ERROR", source, text)))
         for who, source, text in texts
     ]
+
+
+FAILED_AT = {
+    "prompt_logprobs": ("vllm/v1/worker/gpu_model_runner.py", "_get_prompt_logprobs_dict"),
+    "attention_scores": ("torch/nn/functional.py", "scaled_dot_product_attention"),
+    "encoder": ("vllm/v1/worker/gpu_model_runner.py", "_execute_mm_encoder"),
+    "graph": ("engine/lazy_graphs.py", "capture_unseen"),
+    "step": ("vllm/v1/worker/gpu_model_runner.py", "execute_model"),
+}
+"""The frame that a traceback ends in, by what was being allocated. Functions are vLLM's and torch's but for the lazy engine's."""
+
+
+def oom_frame(memory: Memory, life: Life) -> str:
+    """Return which of FAILED_AT the allocation belonged to that ended a process."""
+    ended_s = life.ended_s or 0.0
+    for transient in memory.transients:
+        if transient.failed and transient.at_s == ended_s:
+            return transient.kind
+    if life.workspaces is not None and life.workspaces.at(ended_s).at_s == ended_s:
+        return "encoder"
+    grows = any(isinstance(each, LazyCapture) for each in memory.growths_of(life))
+    return "graph" if grows else "step"
 
 
 def _line(life: Life, line: LogLine) -> str:

@@ -52,6 +52,15 @@ class Client(Frozen):
     """What each of its prefills takes beside its ordinary activations."""
 
 
+class Leak(Frozen):
+    """Memory that every request leaves behind, counted from the start of the process."""
+
+    owner: str
+    """As a memory snapshot names it."""
+    mib_per_request: Range
+    where: Literal["gpu", "host"] = "gpu"
+
+
 class MemoryWorld(Frozen):
     """What goes wrong with the sick replica's memory. Nothing set: healthy."""
 
@@ -59,3 +68,6 @@ class MemoryWorld(Frozen):
     """Comes first: a deploy after it finds it there."""
     deploy: Deploy | None = None
     client: Client | None = None
+    leak: Leak | None = None
+    liveness_kills_every_s: Range | None = None
+    """A probe has the process killed, again and again."""

@@ -6,8 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labs.simulator.faults import MixChange
-from labs.simulator.memory.faults import OtherProcess, Redeploy, WorkspaceSpikes
-from labs.simulator.memory.growth import Spike
+from labs.simulator.memory.faults import (
+    LivenessKills,
+    MemoryGrowth,
+    OtherProcess,
+    Redeploy,
+    WorkspaceSpikes,
+)
+from labs.simulator.memory.growth import PerRequest, Spike
 from labs.simulator.memory.ledger import MIB, SHAPES, MemoryFlags, ledger
 from labs.simulator.memory.prehistory import follow, live_through
 from labs.simulator.memory.state import Memory
@@ -101,6 +107,13 @@ def faults(spec: LabSpec, ails: MemoryWorld, draws: Draws, fleet: Fleet) -> list
         found.append(Redeploy(replica, replace(flags(said, fleet), **values)))
     if ails.client is not None:
         found += _client(spec, replica, ails.client, draws)
+    if ails.leak is not None:
+        each = draws.uniform("leak_mib", ails.leak.mib_per_request)
+        leak = PerRequest(ails.leak.owner, round(each * MIB), where=ails.leak.where)
+        found.append(MemoryGrowth(replica, leak))
+    if ails.liveness_kills_every_s is not None:
+        every_s = draws.uniform("liveness", ails.liveness_kills_every_s)
+        found.append(LivenessKills(replica, every_s))
     return found
 
 

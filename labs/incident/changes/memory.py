@@ -52,6 +52,10 @@ def start_replica(incident: Incident, replica: int, operation: Operation) -> Non
     config = incident.fleet.config
     if flags.num_gpu_blocks_override is not None:
         config = replace(config, num_gpu_blocks=flags.num_gpu_blocks_override)
+    if operation.get("--attention-backend", "TORCH_SDPA") != "TORCH_SDPA":
+        # A fused kernel never writes the scores.
+        memory = cluster.memory[replica]
+        memory.spikes = tuple(each for each in memory.spikes if each.kind != "attention_scores")
     cost = _cost(incident, flags)
     engine = cluster.engines[replica]
     if cluster.hardware is not None:

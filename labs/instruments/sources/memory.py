@@ -40,8 +40,18 @@ _START: Marks = {
     r"GPU KV cache size": "kv_pool_tokens",
 }
 
+_LOG: Marks = {
+    r"WorkerProc hit an exception|no line about memory|kubelet": "oom_frame",
+    r"OutOfMemoryError|no line about memory|(?#n)kubelet": "ooms_15m",
+}
+
 SOURCES: dict[str, Source] = {
     "startup-log": Source(always("startup_log"), _start, always(_START)),
+    "failures": Source(
+        always("lost"),
+        lambda view, command: memory_views.failures(view),
+        always({r"^failed": "lost_share_5m"}),
+    ),
     "starts": Source(
         always("starts"),
         lambda view, command: memory_views.starts(view),
@@ -65,6 +75,7 @@ SOURCES: dict[str, Source] = {
         _of_replica(memory_views.memory_summary),
         always(
             {
+                r"Allocated memory": "largest_workspace_mib",
                 r"GPU reserved memory": "reserved_minus_allocated_mib",
                 r"Non-releasable memory": "inactive_split_mib",
             }
@@ -80,15 +91,15 @@ SOURCES: dict[str, Source] = {
         _of_replica(memory_views.memory_history),
         always(
             {
-                r"^growth .*used": "growth_mib_per_h",
-                r"^growth .*reserved, not allocated": "gap_growth_mib_per_h",
-                r"^growth .* allocated": "allocated_growth_mib_per_h",
+                r"^growth used": "growth_mib_per_h",
+                r"^growth reserved": "gap_growth_mib_per_h",
+                r"^growth allocated": "allocated_growth_mib_per_h",
                 r"^processes ended": "ooms_48h",
             }
         ),
     ),
     "memory-log": Source(
-        always("memory_log"), _of_replica(startup_log.memory_log), always({})
+        always("memory_log"), _of_replica(startup_log.memory_log), always(_LOG)
     ),
     "host-memory": Source(
         always("host_memory"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from labs.simulator.memory.supervise import look, out_of_memory, restart
+from labs.simulator.memory.supervise import die, look, out_of_memory, restart
 
 if TYPE_CHECKING:
     from labs.simulator.cluster import Cluster
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 LOOK_EVERY_S = 0.5
 """Less than the prefill of a prompt that is long enough to matter, so that it dies in its first step."""
+
+
+PROBE_FAILED = "Container atlas failed liveness probe, will be restarted"
+"""The kubelet's event."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -109,6 +113,21 @@ class OutOfMemory:
     def strike(self, cluster: Cluster, at_s: float) -> None:
         """Let it die."""
         out_of_memory(cluster, self.replica, at_s, tried=self.tried_bytes)
+
+
+@dataclass(slots=True, frozen=True)
+class LivenessKills:
+    """Somebody's probe takes a busy server for a dead one, and has its process killed every ``every_s``."""
+
+    replica: int
+    every_s: float
+
+    def strike(self, cluster: Cluster, at_s: float) -> None:
+        """Kill it if it serves, and come again."""
+        memory = cluster.memory[self.replica]
+        if memory.ledger_at(at_s) is not None:
+            die(cluster, self.replica, at_s, PROBE_FAILED)
+        cluster.schedule(at_s + self.every_s, self)
 
 
 def evict(cluster: Cluster, replica: int, pid: int) -> int:

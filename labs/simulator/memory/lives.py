@@ -93,3 +93,5 @@ class Transient:
     n_bytes: int
     request_id: str
     failed: bool
+    kind: str = ""
+    """Which kind of request takes such a workspace: ``Spike.kind``."""

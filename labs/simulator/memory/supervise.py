@@ -144,8 +144,14 @@ def out_of_memory(
     All that ran or waited in the engine fails (ABORTED, ``finish_reason`` error); what has not reached it waits for the
     next process, which the supervisor starts at once.
     """
+    message = oom_message(cluster.memory[replica], at_s, tried=tried, released=released)
+    die(cluster, replica, at_s, message)
+    return message
+
+
+def die(cluster: Cluster, replica: int, at_s: float, message: str) -> None:
+    """Let the process of a replica end at ``at_s`` with an error, and the supervisor start the next; see ``out_of_memory``."""
     memory, engine = cluster.memory[replica], cluster.engines[replica]
-    message = oom_message(memory, at_s, tried=tried, released=released)
     memory.end(at_s, message)
     memory.pending.clear()
     for request in (*engine.running, *engine.waiting):
@@ -155,7 +161,6 @@ def out_of_memory(
         ):  # An engine that keeps the cancelled has it sent again instead.
             request.finish_reason = "error"
     start(cluster, replica, at_s)
-    return message
 
 
 def oom_message(memory: Memory, at_s: float, *, tried: int, released: int = 0) -> str:
@@ -229,10 +234,10 @@ def _does_not_fit(memory: Memory, request: Request, at_s: float) -> tuple[int, i
     """Make the workspaces of one request; return None, or the bytes that failed and those given back before."""
     rank = memory.worst_rank(at_s)
     peak = memory.life.startup.ledger.activation_peak
-    needed = workspace_bytes(memory, request)
+    needed, kind = workspace_of(memory, request)
     if needed:
         failed = needed > room_for_workspace(memory, rank, at_s)
-        memory.transients.append(Transient(at_s, needed, request.request_id, failed))
+        memory.transients.append(Transient(at_s, needed, request.request_id, failed, kind))
         if failed:
             return pages(needed), peak
     workspaces = memory.workspaces_of(memory.life)
@@ -250,22 +255,25 @@ def _does_not_fit(memory: Memory, request: Request, at_s: float) -> tuple[int, i
     return None
 
 
-def workspace_bytes(memory: Memory, request: Request) -> int:
-    """Return the temporary bytes that a request takes on each rank beside its ordinary activations."""
+def workspace_of(memory: Memory, request: Request) -> tuple[int, str]:
+    """Return the temporary bytes that a request takes on each rank beside its ordinary activations, and the kind of it."""
     flags, prompt = memory.life.flags, request.prompt_tokens
     return max(
         (
-            spike.bytes_for(
-                memory.shape,
-                prompt,
-                max_num_batched_tokens=flags.max_num_batched_tokens,
-                tensor_parallel_size=flags.tensor_parallel_size,
+            (
+                spike.bytes_for(
+                    memory.shape,
+                    prompt,
+                    max_num_batched_tokens=flags.max_num_batched_tokens,
+                    tensor_parallel_size=flags.tensor_parallel_size,
+                ),
+                spike.kind,
             )
             for spike in memory.spikes
             if spike.request_class == request.request_class
             and (spike.kind != "prompt_logprobs" or flags.prompt_logprobs)
         ),
-        default=0,
+        default=(0, ""),
     )
 
 
