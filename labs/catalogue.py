@@ -14,8 +14,13 @@ CONTENT = Path(__file__).parent / "content"
 def labs() -> dict[str, LabSpec]:
     """Return every lab by slug, in order of number. Raises SpecError for a folder that cannot be served."""
     folders = sorted(path for path in CONTENT.iterdir() if path.is_dir())
-    specs = sorted((load_spec(folder) for folder in folders), key=lambda spec: spec.number)
+    specs = sorted((load_spec(folder) for folder in folders), key=lambda spec: _place(spec.number))
     return {spec.slug: spec for spec in specs}
+
+
+def _place(number: str) -> tuple[int, ...]:
+    """Return where a number stands: 10 after 9, and 2.10 after 2.9."""
+    return tuple(int(part) for part in number.split(".") if part.isdecimal())
 
 
 def folder_of(slug: str) -> Path:

@@ -85,8 +85,10 @@ class Proof:
 
 
 def proof_hash(spec: LabSpec, level: str, doing: str) -> str:
-    """Return what a proof follows from: the whole spec, its plays, the level, what its worlds do, and how it marks."""
-    said = spec.model_dump(mode="json", exclude_defaults=True)
+    """Return what a proof follows from: the spec but its titles, its plays, the level, its worlds, and how it marks."""
+    said = spec.model_dump(
+        mode="json", exclude_defaults=True, exclude={"number", "title", "summary", "minutes"}
+    )
     total = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
     total.update(meaning_digest(_MARKING_ROOMS).encode())
     for path in sorted((folder_of(spec.slug) / "plays").glob("*.toml")):

@@ -14,6 +14,7 @@ from labs.catalogue import labs
 from labs.incident import clock
 from labs.marking.total import kept_score
 from labs.models import Attempt
+from labs.specs import unit_word
 from labs.views.access import spec_or_404
 from labs.views.prose import prose
 
@@ -21,6 +22,19 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponseBase
 
     from labs.specs import LabSpec
+
+
+FAMILIES = (
+    ("First tokens come late", ("ttft",)),
+    ("Answers stutter or crawl", ("itl", "gap", "tpot", "step")),
+    ("Answers fail", ("lost", "answered", "http", "error", "failed", "clamped")),
+    (
+        "Memory and machines",
+        ("memory", "free", "gpu", "growth", "reserved", "ready", "restarts", "host"),
+    ),
+    ("Load", ("queue", "running", "kv", "slots", "arrival", "offered", "busy")),
+)
+"""What rang, in words, and how the names of its signals begin. Never a cause: that is what a lab asks for."""
 
 
 @require_safe
@@ -31,9 +45,17 @@ def index(request: HttpRequest) -> HttpResponseBase:
         _lab_row(spec, [each for each in mine if each.lab_slug == slug])
         for slug, spec in labs().items()
     ]
-    # A lab that is under way comes first.
-    rows.sort(key=lambda row: row["open"] is None)
-    return render(request, "labs/index.html", {"rows": rows})
+    under_way = [row for row in rows if row["open"] is not None]
+    families = [
+        (title, found)
+        for title, starts in FAMILIES
+        if (found := [row for row in rows if row["spec"].alarm.signal.startswith(starts)])
+    ]
+    rest = [row for row in rows if not any(row in found for _, found in families)]
+    if rest:
+        families.append(("Other alarms", rest))
+    context = {"under_way": under_way, "families": families, "labs": len(rows)}
+    return render(request, "labs/index.html", context)
 
 
 @require_safe
@@ -50,11 +72,19 @@ def lab(request: HttpRequest, slug: str) -> HttpResponseBase:
     return render(request, "labs/lab.html", context)
 
 
+def _paged_at(spec: LabSpec) -> str:
+    """Return what rings, in words: the alarm's signal and the value that it must not pass."""
+    alarm, unit = spec.alarm, unit_word(spec.alarm_unit)
+    side = "above" if alarm.above is not None else "below"
+    return f"{spec.alarm_title} {side} {alarm.target:g}{f' {unit}' if unit else ''}"
+
+
 def _lab_row(spec: LabSpec, mine: list[Attempt]) -> dict[str, Any]:
     scores = [float(each.total) for each in mine if each.total is not None]
     unfinished = (Attempt.Status.OPEN, Attempt.Status.MARKING)
     return {
         "spec": spec,
+        "paged_at": _paged_at(spec),
         "attempts": mine,
         "open": next((each for each in mine if each.status in unfinished), None),
         "kept": kept_score(scores) if scores else None,
