@@ -20,6 +20,8 @@ class MemoryFleet(Frozen):
     max_cudagraph_capture_size: Annotated[int, Field(gt=0)] = 512
     lazy_capture: bool = False
     """An engine that captures a graph for each batch shape that it has not seen. vLLM pads instead."""
+    look_every_s: Annotated[float, Field(gt=0)] = 0.5
+    """How often requests are counted; a workspace must be seen before its prefill is over."""
     sizes_pool: bool = False
     """The pool is what the start-up's ledger leaves; else ``fleet.pool_blocks``, by ``--num-gpu-blocks-override``."""
 
@@ -40,6 +42,14 @@ class OtherProcess(Frozen):
     memory_mib: Range
 
 
+class MixedSizes(Frozen):
+    """Workspaces as long as the request, and an entry of each in a bounded cache beside the KV pool."""
+
+    workspace_bytes_per_token: Annotated[int, Field(gt=0)]
+    entry_bytes_per_token: Annotated[int, Field(gt=0)]
+    entries_kept: Annotated[int, Field(gt=0)]
+
+
 class Client(Frozen):
     """Requests of a kind that was not there before, in place of a share of the others."""
 
@@ -50,6 +60,7 @@ class Client(Frozen):
     output_tokens: Range
     spike: Literal["prompt_logprobs", "attention_scores"] | None = None
     """What each of its prefills takes beside its ordinary activations."""
+    mixed_sizes: MixedSizes | None = None
 
 
 class Leak(Frozen):
@@ -59,6 +70,8 @@ class Leak(Frozen):
     """As a memory snapshot names it."""
     mib_per_request: Range
     where: Literal["gpu", "host"] = "gpu"
+    client_only: bool = False
+    """Only the world's new client leaves it behind."""
 
 
 class MemoryWorld(Frozen):

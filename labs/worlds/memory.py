@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 
 from labs.simulator.faults import MixChange
 from labs.simulator.memory.faults import (
+    Fragmentation,
     LivenessKills,
     MemoryGrowth,
     OtherProcess,
     Redeploy,
     WorkspaceSpikes,
 )
-from labs.simulator.memory.growth import PerRequest, Spike
+from labs.simulator.memory.growth import ALL, PerRequest, Spike
 from labs.simulator.memory.ledger import MIB, SHAPES, MemoryFlags, ledger
 from labs.simulator.memory.prehistory import follow, live_through
 from labs.simulator.memory.state import Memory
+from labs.simulator.memory.workspaces import MixedSizes
 from labs.simulator.workload import LengthDistribution, RequestClass
 from labs.worlds.traffic import MAX_OUTPUT_TOKENS, MAX_PROMPT_TOKENS, chat
 
@@ -82,7 +84,7 @@ def prepare(spec: LabSpec, cluster: Cluster, fleet: Fleet, draws: Draws) -> None
             sizes_pool=said.sizes_pool,
         )
         live_through(memory, [(memory.start_s, rate)], start_s)
-        follow(cluster, replica, memory)
+        follow(cluster, replica, memory, every_s=said.look_every_s)
 
 
 def faults(spec: LabSpec, ails: MemoryWorld, draws: Draws, fleet: Fleet) -> list[Fault]:
@@ -109,7 +111,8 @@ def faults(spec: LabSpec, ails: MemoryWorld, draws: Draws, fleet: Fleet) -> list
         found += _client(spec, replica, ails.client, draws)
     if ails.leak is not None:
         each = draws.uniform("leak_mib", ails.leak.mib_per_request)
-        leak = PerRequest(ails.leak.owner, round(each * MIB), where=ails.leak.where)
+        kind = ails.client.name if ails.client and ails.leak.client_only else ALL
+        leak = PerRequest(ails.leak.owner, round(each * MIB), kind, where=ails.leak.where)
         found.append(MemoryGrowth(replica, leak))
     if ails.liveness_kills_every_s is not None:
         every_s = draws.uniform("liveness", ails.liveness_kills_every_s)
@@ -134,4 +137,7 @@ def _client(spec: LabSpec, replica: int, said: Client, draws: Draws) -> list[Fau
     found: list[Fault] = [MixChange((replace(chat(spec, draws), share=1.0 - share), kind))]
     if said.spike is not None:
         found.append(WorkspaceSpikes(replica, Spike(said.spike, said.name)))
+    if said.mixed_sizes is not None:
+        mixed = MixedSizes(said.name, **said.mixed_sizes.model_dump())
+        found.append(Fragmentation(replica, mixed))
     return found

@@ -250,7 +250,11 @@ class Memory:
 
     def worst_rank(self, at_s: float) -> int:
         """Return the rank whose GPU has the least free; the first of equals."""
-        return min(self.ranks, key=lambda rank: self.free_bytes(rank, at_s))
+        held: dict[int, int] = {}
+        for tenant in self.tenants_at(at_s):
+            held[tenant.rank] = held.get(tenant.rank, 0) + tenant.n_bytes
+        # What the engine holds is the same on each.
+        return max(self.ranks, key=lambda rank: (held.get(rank, 0), -rank))
 
     def used_mib(self, rank: int, at_s: float) -> int:
         """Return what nvidia-smi shows as used on the GPU of a rank at ``at_s``, MiB."""

@@ -193,8 +193,14 @@ def look(cluster: Cluster, replica: int, at_s: float) -> None:
     _count(memory, engine.requests, at_s)
     if not _served(cluster, replica, at_s):
         return
-    if min(memory.free_bytes(rank, at_s) for rank in memory.ranks) < 0:
+    # Where nothing grows, what fitted at the start fits.
+    if (memory.growths or memory.tenants or memory.mixed_sizes) and least_free(memory, at_s) < 0:
         out_of_memory(cluster, replica, at_s, tried=last_growth_bytes(memory, at_s))
+
+
+def least_free(memory: Memory, at_s: float) -> int:
+    """Return what is free on the fullest GPU of a replica, bytes."""
+    return memory.free_bytes(memory.worst_rank(at_s), at_s)
 
 
 def _count(memory: Memory, requests: list[Request], at_s: float) -> None:
