@@ -31,6 +31,32 @@ def itl_quantile(view: View, share: float) -> float | None:
     return histogram_quantile(share, ITL_BUCKETS_S, counts)
 
 
+def itl_mean_s(view: View) -> float | None:
+    """Return the mean gap between tokens over five minutes and all engines, seconds; None without any."""
+    total_s, count = 0.0, 0
+    for engine in view.cluster.engines:
+        first, last = (
+            sample_at(engine, view.now_s - PANEL_S),
+            sample_at(engine, view.now_s),
+        )
+        if last is not None:
+            total_s += last.itl_sum_s - (0.0 if first is None else first.itl_sum_s)
+            count += sum(last.itl_counts) - (0 if first is None else sum(first.itl_counts))
+    return total_s / count if count else None
+
+
+def attention_backend(view: View) -> str | None:
+    """Return the attention backend that the replica's server chose; None where its log does not tell."""
+    kernels = view.cluster.kernels.get(view.replica)
+    return None if kernels is None else kernels.attention_backend
+
+
+def linear_kernel(view: View) -> str | None:
+    """Return the kernel of the FP8 layers that the replica's server chose; None where its log does not tell."""
+    kernels = view.cluster.kernels.get(view.replica)
+    return None if kernels is None else kernels.linear_kernel
+
+
 PROFILE_S = 10.0
 """How long a profile looks."""
 
@@ -51,6 +77,9 @@ def _share_of(name: str) -> Callable[[View], float | None]:
 
 INSIDE_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
     "itl_p99_s": lambda view: itl_quantile(view, 0.99),
+    "itl_mean_s": itl_mean_s,
+    "attention_backend": attention_backend,
+    "linear_kernel": linear_kernel,
     "itl_p50_s": lambda view: itl_quantile(view, 0.5),
     "other_class_share_5m": request_classes.other_share,
     "prefix_hit_share_5m": prefixes.hit_share,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from labs.simulator.cost_model import CostModel
     from labs.simulator.faults import Fault
     from labs.simulator.hardware.state import Hardware
+    from labs.simulator.kernels import Kernels
     from labs.simulator.memory.state import Memory
     from labs.simulator.request import Request
     from labs.simulator.scheduler import EngineConfig
@@ -65,6 +66,8 @@ class Cluster:
         """All that clients sent, in the order of sending."""
         self.memory: dict[int, Memory] = {}
         """The memory of those replicas whose memory the world follows."""
+        self.kernels: dict[int, Kernels] = {}
+        """The kernels of those replicas that do not run with the best for the hardware, or of which a lab tells."""
         self._sample_every_s = sample_every_s
         self.engines = [self._engine(config, cost, start_s) for _ in range(replicas)]
         self.hardware = hardware
@@ -113,6 +116,9 @@ class Cluster:
     ) -> int:
         """Start another engine, cold; the router uses it from ``ready_at_s`` on. Return its index."""
         cost = cost or self.cost
+        if 0 in self.kernels:  # The same image, and the same environment.
+            self.kernels[len(self.engines)] = self.kernels[0]
+            cost = self.kernels[0].cost(cost)
         if self.hardware is not None:
             cost = self.hardware.added(cost, self.now_s)
         self.engines.append(self._engine(config or self.config, cost, max(ready_at_s, self.now_s)))
@@ -144,6 +150,8 @@ class Cluster:
         """
         engine = self.engines[replica]
         self.front.stopping.discard(replica)
+        if replica in self.kernels:
+            cost = self.kernels[replica].cost(cost)
         if self.hardware is not None:
             cost = self.hardware.restarted(replica, cost, engine.cost, self.now_s)
         if replica in self.memory:
@@ -178,4 +186,6 @@ class Cluster:
             digest.update(repr(self.hardware.state()).encode())
         for replica, memory in sorted(self.memory.items()):
             digest.update(repr((replica, memory.state())).encode())
+        if self.kernels:
+            digest.update(repr(sorted(self.kernels.items(), key=lambda each: each[0])).encode())
         return digest.hexdigest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -21,6 +21,8 @@ class EngineFleet(Frozen):
 
     allow_whole_prefill: bool = False
     """The engine's own priority path: requests of a class with ``whole_prefill`` are not cut to the budget."""
+    tells_kernels: bool = False
+    """The log says which kernels the servers chose, and changes can make them choose again."""
     template: Template | None = None
     """Prompts begin with it, and prefix caching is on; ``traffic.prompt_mean_tokens`` is what follows it."""
 
@@ -58,12 +60,24 @@ class EngineDeploy(Frozen):
     down_s: Annotated[float, Field(gt=0)]
 
 
+class Fallback(Frozen):
+    """A deploy of every replica, whose servers choose other kernels at their start. Times are of scenario constants."""
+
+    what: Literal["attention", "linear"]
+    factor: Range
+    """On the time to read KV, or on the matrix products of prefill."""
+    launch_ms: Range = (0.0, 0.0)
+    """What each step takes more."""
+    down_s: Annotated[float, Field(gt=0)]
+
+
 class EngineWorld(Frozen):
     """What goes wrong within the engines. Nothing set: healthy."""
 
     caller: Caller | None = None
     pausing: Pausing | None = None
     deploy: EngineDeploy | None = None
+    fallback: Fallback | None = None
     volatile_from_token: Range | None = None
     """A template deploy: from this token on, no two prompts are alike."""
     tenants_factor: Range | None = None

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from labs.simulator.callers import NewCaller
+from labs.simulator.kernels import ATTENTION_BACKENDS, Kernels, KernelsChosen
 from labs.simulator.pauses import Pause, Pauses
 from labs.simulator.templates import LongerPrompts, MoreTexts, VolatileTemplate
 from labs.simulator.workload import LengthDistribution, RequestClass
@@ -17,13 +18,20 @@ if TYPE_CHECKING:
     from labs.simulator.scheduler import EngineConfig
     from labs.specs import LabSpec
     from labs.specs import World as FaultyWorld
-    from labs.specs.engine import Caller, EngineWorld, Pausing
+    from labs.specs.engine import Caller, EngineWorld, Fallback, Pausing
     from labs.worlds.draws import Draws
     from labs.worlds.fleet import Fleet
 
 
 TEMPLATE = "template"
 """Name of the text that prompts begin with."""
+
+
+BEST = Kernels(attention_backend="FLASH_ATTN", linear_kernel="CutlassFP8ScaledMMLinearKernel")
+"""What an FP8 model's server chooses on an H100, if nothing stands in its way."""
+FORCED = "VLLM_TEST_FORCE_FP8_MARLIN"
+"""vLLM's variable that has FP8 layers use the weights-only kernel."""
+MISSING = "FlashAttention is not installed in this image"
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,8 @@ def deployed(fault: FaultyWorld | None, common: Fleet) -> Fleet:
 def prepare(spec: LabSpec, cluster: Cluster, fleet: Fleet, draws: Draws) -> None:
     """Set up what the lab has of it, before the world begins; in every world of a seed the same."""
     del fleet
+    if spec.fleet.inside is not None and spec.fleet.inside.tells_kernels:
+        cluster.kernels.update(dict.fromkeys(range(spec.fleet.replicas), BEST))
     if spec.fleet.inside is not None and spec.fleet.inside.template is not None:
         classes = cluster.workload.spec.classes
         cluster.workload.set_classes([_templated(spec, kind, draws) for kind in classes])
@@ -97,7 +107,32 @@ def faults(spec: LabSpec, ails: EngineWorld, draws: Draws, fleet: Fleet) -> list
         said = ails.deploy
         config = replace(fleet.config, max_num_batched_tokens=said.max_num_batched_tokens)
         found.append(Redeployed(config, said.down_s))
+    if ails.fallback is not None:
+        kernels = _kernels(ails.fallback, draws)
+        down_s = ails.fallback.down_s
+        found += [KernelsChosen(each, kernels, down_s) for each in range(spec.fleet.replicas)]
     return [*found, *_texts(spec, ails, draws)]
+
+
+def _kernels(said: Fallback, draws: Draws) -> Kernels:
+    launch_ms = draws.uniform("launch_ms", said.launch_ms)
+    factor = draws.uniform(f"{said.what}_factor", said.factor)
+    if said.what == "linear":
+        return replace(
+            BEST,
+            linear_kernel="MarlinFP8ScaledMMLinearKernel",
+            linear_unsupported=((BEST.linear_kernel, f"{FORCED}=1"),),
+            prefill_factor=factor,
+            launch_ms=launch_ms,
+        )
+    return replace(
+        BEST,
+        attention_backend="FLEX_ATTENTION",
+        attention_unsupported=tuple((name, MISSING) for name in ATTENTION_BACKENDS[:3]),
+        full_graphs=False,
+        attention_factor=factor,
+        launch_ms=launch_ms,
+    )
 
 
 def _texts(spec: LabSpec, ails: EngineWorld, draws: Draws) -> list[Fault]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from labs.incident.changes import hardware
 from labs.incident.changes.kinds import Kind
 from labs.simulator.templates import TemplateIs
 from labs.worlds import inside
@@ -12,6 +13,7 @@ from labs.worlds.draws import Draws
 
 if TYPE_CHECKING:
     from labs.incident.state import Incident, Operation
+    from labs.simulator.kernels import Kernels
 
 
 def _freeze(incident: Incident, operation: Operation) -> None:
@@ -41,6 +43,31 @@ def _rollback(incident: Incident, operation: Operation) -> None:
         TemplateIs(kind).strike(world.cluster, world.cluster.now_s)
 
 
+def _choose_again(incident: Incident, kernels: Kernels) -> None:
+    """Start every replica anew, with other kernels than before."""
+    cluster, fleet = incident.world.cluster, incident.fleet
+    cost = fleet.profile.cost_model(fp8_kv=fleet.fp8_kv)
+    for replica in range(incident.spec.fleet.replicas):
+        cluster.kernels[replica] = kernels
+        cluster.restart_engine(replica, fleet.config, cost, float(incident.spec.fleet.restart_s))
+
+
+def _rollback_image(incident: Incident, operation: Operation) -> None:
+    """Bring the image back whose attention backend was the best; the environment stays as it is."""
+    del operation
+    now = incident.world.cluster.kernels.get(0, inside.BEST)
+    _choose_again(incident, now if now.full_graphs else inside.BEST)
+
+
+def _unset_env(incident: Incident, operation: Operation) -> None:
+    """Roll the replicas without a variable: of the FP8 kernel's, or what the hardware's rooms know."""
+    now = incident.world.cluster.kernels.get(0)
+    if now is None or operation["name"] != inside.FORCED:
+        hardware.KINDS["unset-env"].apply(incident, operation)
+        return
+    _choose_again(incident, inside.BEST if now.linear_unsupported else now)
+
+
 KINDS: dict[str, Kind] = {
     "freeze-gc": Kind(
         key="freeze_gc",
@@ -49,6 +76,14 @@ KINDS: dict[str, Kind] = {
         lasts="a heap once frozen stays so until the next deploy.",
         describe=lambda operation: "The heap of every engine was frozen",
     ),
+    "rollback-image": Kind(
+        key="image",
+        target="image",
+        apply=_rollback_image,
+        lasts="the newer image was taken back; its author has to bring it again.",
+        describe=lambda operation: "The replicas were rolled back to the image before this one",
+    ),
+    "unset-env": replace(hardware.KINDS["unset-env"], apply=_unset_env),
     "rollback-template": Kind(
         key="template",
         target="template",

@@ -2,44 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labs.instruments.logs.entries import Entry
+from labs.simulator.kernels import ATTENTION_BACKENDS, FP8_KERNELS, Kernels
+
+__all__ = ["ATTENTION_BACKENDS", "FP8_KERNELS", "Kernels", "lines"]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-FP8_KERNELS = ("CutlassFP8ScaledMMLinearKernel", "MarlinFP8ScaledMMLinearKernel")
-"""vLLM's kernels for FP8 linear layers: native, and weights only."""
-ATTENTION_BACKENDS = ("FLASH_ATTN", "FLASHINFER", "TRITON_ATTN", "FLEX_ATTENTION")
-"""vLLM's attention backends on an H100, in its order of preference."""
-
-
-@dataclass(frozen=True)
-class Kernels:
-    """The choices of one replica.
-
-    Formats: vLLM's kernel registry and platform code. The lines are of servers that we did not run: their wording is
-    sourced, their numbers of source lines are not.
-    """
-
-    attention_backend: str = ATTENTION_BACKENDS[0]
-    attention_unsupported: tuple[tuple[str, str], ...] = ()
-    """Backends before the one chosen, each with why it was passed over."""
-    linear_kernel: str = ""
-    """For a model quantized to FP8; empty for one in BF16."""
-    linear_unsupported: tuple[tuple[str, str], ...] = ()
-    full_graphs: bool = True
-    """False: the attention backend allows no full CUDA graph of a decode step, so vLLM records pieces only."""
-
-    def __post_init__(self) -> None:
-        """Refuse a backend or a kernel that vLLM does not have."""
-        if self.attention_backend not in ATTENTION_BACKENDS:
-            raise ValueError(f"no attention backend {self.attention_backend!r}")
-        if self.linear_kernel and self.linear_kernel not in FP8_KERNELS:
-            raise ValueError(f"no FP8 kernel {self.linear_kernel!r}")
-
 
 def lines(kernels: Kernels, t_s: float) -> Iterator[Entry]:
     """Return the lines of one start at ``t_s``, in vLLM's order: linear layers, attention, graphs."""

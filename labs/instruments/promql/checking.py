@@ -186,5 +186,5 @@ def _metric(metric: str) -> None:
     near = get_close_matches(metric, NAMES, 3, 0.5)
     hint = f" The nearest: {', '.join(near)}." if near else ""
     raise PromqlError(
-        f"No series {metric[:60]}.{hint} There are those of the engine's /metrics and of DCGM's, router_forward_duration_seconds, slo:ttft_p95, slo:gap_p95 and slo:itl_p99."
+        f"No series {metric[:60]}.{hint} There are those of the engine's /metrics and of DCGM's, router_forward_duration_seconds, slo:ttft_p95, slo:gap_p95, slo:itl_p99 and slo:itl_mean."
     )
