@@ -21,11 +21,22 @@ def _fixed(verb: str, usage: str) -> Reader:
     return read
 
 
+PANELS = ("slow-streams", "running", "failed", "unanswered")
+
+
+def _panel(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+    if len(arguments) != 1 or arguments[0] not in PANELS:
+        return Refusal(f"panel: name one that pages: {', '.join(PANELS)}.")
+    return Command("panel", target=arguments[0], filters=filters)
+
+
 READERS: dict[str, Reader] = {
+    "panel": _panel,
     "slots": _fixed("slots", "slots"),
     "streams": _fixed("streams", "streams --last 5m"),
 }
 VERBS: dict[str, str] = {
+    "panel": "the number of a panel that pages",
     "slots": "what bounds how many requests run at once",
     "streams": "how fast answers come once they have begun",
 }

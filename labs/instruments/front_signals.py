@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labs.instruments.signals import PANEL_S, SHORT_S, sample_at, sent_between, window
+from labs.instruments.experience import felt
+from labs.instruments.signals import PANEL_S, SHORT_S, recent, sample_at, sent_between, window
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,10 +57,39 @@ def output_mean_tokens_5m(view: View) -> float | None:
     return sum(each.max_tokens for each in sent) / len(sent) if sent else None
 
 
+def slow_share_5m(view: View) -> float | None:
+    """Return the share of the streams with a token in five minutes whose tokens come slower than SLOW_TPOT_S."""
+    slow = count = 0
+    for request in recent(view.cluster, view.now_s - PANEL_S, view.now_s):
+        first_s = request.first_token_s
+        if first_s is None or first_s > view.now_s or request.num_output_tokens < 2:  # noqa: PLR2004
+            continue
+        value = felt(request, "tpot", view.now_s)
+        if value is not None:
+            count += 1
+            slow += value > SLOW_TPOT_S
+    return slow / count if count else None
+
+
+def running_mean_5m(view: View) -> float | None:
+    """Return how many requests ran on all replicas, the mean of five minutes' samples."""
+    totals = [0.0, 0.0]
+    for engine in view.cluster.engines:
+        for sample in reversed(engine.samples):
+            if sample.t_s <= view.now_s - PANEL_S:
+                break
+            if sample.t_s <= view.now_s:
+                totals[0] += sample.running
+                totals[1] += 1 / len(view.cluster.engines)
+    return totals[0] / totals[1] if totals[1] else None
+
+
 FRONT_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
     "running": running,
     "slots_used": slots_used,
     "prefill_share": prefill_share,
+    "slow_share_5m": slow_share_5m,
+    "running_mean_5m": running_mean_5m,
     "arrival_rate_5m": arrival_rate_5m,
     "prompt_mean_tokens_5m": prompt_mean_tokens_5m,
     "output_mean_tokens_5m": output_mean_tokens_5m,

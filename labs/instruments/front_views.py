@@ -5,11 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labs.instruments.experience import felt
+from labs.instruments.front_signals import FRONT_SIGNALS
 from labs.instruments.replica_signals import tpot_p95_at
 from labs.instruments.signals import PANEL_S, quantile, recent, sample_at
 
 if TYPE_CHECKING:
     from labs.instruments.signals import View
+
+
+PANELS = {
+    "slow-streams": (
+        "slow_share_5m",
+        "of the streams of the last 5 min, slower than 25 ms a token",
+    ),
+    "running": ("running_mean_5m", "requests running, mean of the last 5 min, all replicas"),
+}
+"""Name of a panel that pages -> its signal, and what its number counts."""
+
+
+def panel(view: View, name: str) -> str:
+    """Return the number of a panel that pages. Raises KeyError for one that does not exist."""
+    signal, words = PANELS[name]
+    value = FRONT_SIGNALS[signal](view)
+    return "no data in this window" if value is None else f"{name}  {value:.3g} {words}"
 
 
 def slots(view: View) -> str:

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from labs.instruments import front_views
 from labs.instruments.sources.source import Source, always
 
+if TYPE_CHECKING:
+    from labs.console import Command
+    from labs.instruments.sources.source import Marks
+
+
+def _panel_marks(command: Command) -> Marks:
+    return {f"^{command.target} .*": front_views.PANELS[command.target][0]}
+
+
 SOURCES: dict[str, Source] = {
+    "panel": Source(
+        always("panel"),
+        lambda view, command: front_views.panel(view, command.target),
+        _panel_marks,
+    ),
     "slots": Source(
         always("slots"),
         lambda view, command: front_views.slots(view),
