@@ -15,6 +15,7 @@ SWITCHES = {
     "--no-enforce-eager": "no value",
     "--expandable-segments": "no value",
     "--no-lazy-capture": "no value",
+    "--bounded-cache": "no value",
 }
 _NUMBERS = {
     "--tensor-parallel-size": (1, 8),
@@ -30,7 +31,7 @@ FLAGS = {
     "--attention-backend": "FLASH_ATTN, FLASHINFER or TORCH_SDPA",
     **SWITCHES,
 }
-"""What ``redeploy`` takes. The last two switches are the engine's environment and its own runner's."""
+"""What ``redeploy`` takes. The last three switches are the engine's environment and its own runner's."""
 
 
 def _value_is_good(flag: str, value: str) -> bool:
@@ -93,6 +94,7 @@ READERS: dict[str, Reader] = {
         )
     },
     "failures": bare("failures"),
+    "memory-used": bare("memory-used"),
     "starts": bare("starts"),
     "redeploy": _redeploy,
     "evict": bare("evict"),
@@ -106,6 +108,7 @@ VERBS: dict[str, str] = {
     "memory-log": "late graph captures, and the errors that ended a process",
     "host-memory": "resident memory of the host processes",
     "failures": "requests of five minutes by what became of them",
+    "memory-used": "how full each GPU is",
     "starts": "each replica's server: up or not, and how often it was started",
     "redeploy": "start replicas with other values",
     "evict": "end other tenants' processes on these GPUs",

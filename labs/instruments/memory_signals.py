@@ -52,6 +52,16 @@ def _free_mib(view: View) -> float | None:
     )
 
 
+def _used_share_5m(view: View) -> float | None:
+    """Most of a GPU's memory that was in use within five minutes, as nvidia-smi counts it; a share of its total."""
+    shares = [
+        memory.used_mib(memory.worst_rank(at_s), at_s) / memory.device.total_mib
+        for memory in _followed(view)
+        for at_s in (view.now_s - back_s for back_s in range(0, round(PANEL_S) + 1, 15))
+    ]
+    return None if not shares else round(max(shares), 4)
+
+
 def _largest_free_block_mib(view: View) -> float | None:
     return _least(
         _mib(memory.largest_free_bytes(memory.worst_rank(view.now_s), view.now_s))
@@ -219,6 +229,7 @@ def _largest_workspace_mib(view: View) -> float | None:
 
 MEMORY_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
     "free_mib": _free_mib,
+    "used_share_5m": _used_share_5m,
     "largest_free_block_mib": _largest_free_block_mib,
     "growth_mib_per_h": _steepest(lambda memory, at_s: float(memory.process_bytes(at_s))),
     "allocated_growth_mib_per_h": _steepest(

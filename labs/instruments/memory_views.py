@@ -251,3 +251,25 @@ def failures(view: View) -> str:
     lines = [f"{name:12}{count:>6}" for name, count in rows]
     lines[-1] += f"   {100 * lost / max(1, len(sent)):.1f} % of those sent"
     return "\n".join(lines)
+
+
+def used_share(view: View) -> str:
+    """Return how full each followed GPU is, and the most of five minutes, as the alarm counts it."""
+    lines = []
+    for replica, memory in sorted(view.cluster.memory.items()):
+        total = memory.device.total_mib
+        lines += [
+            f"replica {replica}  GPU {gpu_of(memory, rank)}  {memory.used_mib(rank, view.now_s):>7,} of {total:,} MiB"
+            f"  {100 * memory.used_mib(rank, view.now_s) / total:5.1f} %"
+            for rank in memory.ranks
+        ]
+    times = [view.now_s - back_s for back_s in range(0, round(PANEL_S) + 1, 15)]
+    most = max(
+        (
+            memory.used_mib(memory.worst_rank(at_s), at_s) / memory.device.total_mib
+            for memory in view.cluster.memory.values()
+            for at_s in times
+        ),
+        default=0.0,
+    )
+    return "\n".join([*lines, f"most in 5 min: {100 * most:.1f} %"])

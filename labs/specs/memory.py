@@ -16,7 +16,7 @@ class MemoryFleet(Frozen):
     """Replicas whose memory the world knows; something can go wrong with the last of them."""
     lived_h: Range
     """How long their processes have been up when the world begins, hours."""
-    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] = 0.92
+    gpu_memory_utilization: Range = (0.92, 0.92)
     max_cudagraph_capture_size: Annotated[int, Field(gt=0)] = 512
     lazy_capture: bool = False
     """An engine that captures a graph for each batch shape that it has not seen. vLLM pads instead."""
@@ -72,6 +72,8 @@ class Leak(Frozen):
     where: Literal["gpu", "host"] = "gpu"
     client_only: bool = False
     """Only the world's new client leaves it behind."""
+    from_then: bool = False
+    """What the process has served before the fault left nothing behind."""
 
 
 class MemoryWorld(Frozen):

@@ -35,21 +35,20 @@ HOUR_S = 3600.0
 
 def fleet(spec: LabSpec, common: Fleet, draws: Draws) -> Fleet:
     """Return the fleet with the pool that its ledger leaves, where the lab asks for that."""
-    del draws
     said = spec.fleet.memory
     if said is None or not said.sizes_pool:
         return common
-    blocks = ledger(SHAPES[common.profile_name], flags(said, common)).num_gpu_blocks
+    blocks = ledger(SHAPES[common.profile_name], flags(said, common, draws)).num_gpu_blocks
     config = replace(common.config, num_gpu_blocks=blocks)
     return replace(common, pool_blocks=config.usable_blocks, config=config)
 
 
-def flags(said: MemoryFleet, fleet: Fleet) -> MemoryFlags:
+def flags(said: MemoryFleet, fleet: Fleet, draws: Draws) -> MemoryFlags:
     """Return the flags with which the followed replicas were started, before anything went wrong."""
     config = fleet.config
     return MemoryFlags(
         tensor_parallel_size=fleet.tensor_parallel_size,
-        gpu_memory_utilization=said.gpu_memory_utilization,
+        gpu_memory_utilization=round(draws.uniform("utilisation", said.gpu_memory_utilization), 2),
         max_num_batched_tokens=config.max_num_batched_tokens,
         max_num_seqs=config.max_num_seqs,
         max_model_len=config.max_model_len,
@@ -79,7 +78,7 @@ def prepare(spec: LabSpec, cluster: Cluster, fleet: Fleet, draws: Draws) -> None
     for replica in said.follows:
         memory = Memory(
             SHAPES[fleet.profile_name],
-            flags(said, fleet),
+            flags(said, fleet, draws),
             start_s=start_s - lived_s,
             sizes_pool=said.sizes_pool,
         )
@@ -106,14 +105,14 @@ def faults(spec: LabSpec, ails: MemoryWorld, draws: Draws, fleet: Fleet) -> list
         said = spec.fleet.memory
         assert said is not None  # noqa: S101  (sick_replica has looked)
         values = ails.deploy.model_dump(exclude_none=True)
-        found.append(Redeploy(replica, replace(flags(said, fleet), **values)))
+        found.append(Redeploy(replica, replace(flags(said, fleet, draws), **values)))
     if ails.client is not None:
         found += _client(spec, replica, ails.client, draws)
     if ails.leak is not None:
         each = draws.uniform("leak_mib", ails.leak.mib_per_request)
         kind = ails.client.name if ails.client and ails.leak.client_only else ALL
         leak = PerRequest(ails.leak.owner, round(each * MIB), kind, where=ails.leak.where)
-        found.append(MemoryGrowth(replica, leak))
+        found.append(MemoryGrowth(replica, leak, from_then=ails.leak.from_then))
     if ails.liveness_kills_every_s is not None:
         every_s = draws.uniform("liveness", ails.liveness_kills_every_s)
         found.append(LivenessKills(replica, every_s))

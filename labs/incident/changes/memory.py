@@ -27,6 +27,8 @@ _FIELDS: dict[str, tuple[str, Any]] = {
     "--expandable-segments": ("expandable_segments", lambda value: True),
     "--no-lazy-capture": ("lazy_capture", lambda value: False),
 }
+BOUNDED = "embedding_cache"
+"""What ``--bounded-cache`` keeps from growing."""
 
 
 def with_values(flags: MemoryFlags, operation: Operation) -> MemoryFlags:
@@ -56,6 +58,9 @@ def start_replica(incident: Incident, replica: int, operation: Operation) -> Non
         # A fused kernel never writes the scores.
         memory = cluster.memory[replica]
         memory.spikes = tuple(each for each in memory.spikes if each.kind != "attention_scores")
+    if "--bounded-cache" in operation:
+        memory = cluster.memory[replica]
+        memory.growths = tuple(each for each in memory.growths if each.owner != BOUNDED)
     cost = _cost(incident, flags)
     engine = cluster.engines[replica]
     if cluster.hardware is not None:

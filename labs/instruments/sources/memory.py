@@ -52,6 +52,11 @@ SOURCES: dict[str, Source] = {
         lambda view, command: memory_views.failures(view),
         always({r"^failed": "lost_share_5m"}),
     ),
+    "memory-used": Source(
+        always("memory_used"),
+        lambda view, command: memory_views.used_share(view),
+        always({r"^most": "used_share_5m"}),
+    ),
     "starts": Source(
         always("starts"),
         lambda view, command: memory_views.starts(view),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from labs.simulator.memory.growth import FromThen, PerRequest
 from labs.simulator.memory.supervise import die, look, out_of_memory, restart
 
 if TYPE_CHECKING:
@@ -40,12 +41,18 @@ class MemoryGrowth:
 
     replica: int
     growth: Growth
+    from_then: bool = False
+    """What the present process has served so far left nothing behind (``PerRequest`` only)."""
 
     def strike(self, cluster: Cluster, at_s: float) -> None:
         """Let it grow."""
-        del at_s
         memory = cluster.memory[self.replica]
-        memory.growths = (*memory.growths, self.growth)
+        growth = self.growth
+        if self.from_then and isinstance(growth, PerRequest):
+            look(cluster, self.replica, at_s)
+            served = memory.life.counts_at(at_s).get(growth.request_class, 0.0)
+            growth = FromThen(growth, memory.life.index, served)
+        memory.growths = (*memory.growths, growth)
 
 
 @dataclass(slots=True, frozen=True)

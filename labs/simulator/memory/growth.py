@@ -84,6 +84,35 @@ class PerKey:
 
 
 @dataclass(slots=True, frozen=True)
+class FromThen:
+    """A growth that began in the life of a process: what that one had served before left nothing."""
+
+    growth: PerRequest
+    life: int
+    served: float
+    """Requests of the growth's class that process number ``life`` had had when it began."""
+
+    @property
+    def owner(self) -> str:
+        return self.growth.owner
+
+    @property
+    def where(self) -> Where:
+        return self.growth.where
+
+    @property
+    def allocated_share(self) -> float:
+        return self.growth.allocated_share
+
+    def held(self, counts: Counts, life: int) -> int:
+        if life < self.life:
+            return 0
+        before = self.served if life == self.life else 0.0
+        name = self.growth.request_class
+        return self.growth.held({name: max(0.0, counts.get(name, 0.0) - before)}, life)
+
+
+@dataclass(slots=True, frozen=True)
 class BatchShape:
     """A batch that a lazily capturing engine has not seen at warm-up: decode tokens and a prefill chunk, padded."""
 
