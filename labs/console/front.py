@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labs.console.commands import Command, Refusal
+from labs.console.commands import Command, Refusal, bare
 
 if TYPE_CHECKING:
     from labs.console.commands import Filter, Reader
@@ -30,12 +30,42 @@ def _panel(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refus
     return Command("panel", target=arguments[0], filters=filters)
 
 
+PROBES = ("both-long", "no-role", "prompt-long")
+CHECKS = ("model", "role", "messages", "context_length", "max_tokens", "json")
+
+
+def _probe(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+    if len(arguments) != 1 or arguments[0] not in PROBES:
+        return Refusal(
+            f"probe: sends one request through the gateway and prints the answer: {', '.join(PROBES)}."
+        )
+    return Command("probe", target=arguments[0], filters=filters)
+
+
+def _gateway_check(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+    if filters or len(arguments) != 1 or arguments[0] not in CHECKS:
+        return Refusal(f"gateway-check: name one check to switch on: {', '.join(CHECKS)}.")
+    return Command("gateway-check", options={"check": arguments[0]})
+
+
 READERS: dict[str, Reader] = {
     "panel": _panel,
+    "access-log": _fixed("access-log", "access-log --last 5m"),
+    "upstream-log": _fixed("upstream-log", "upstream-log --last 5m"),
+    "answer-lengths": _fixed("answer-lengths", "answer-lengths --last 5m"),
+    "probe": _probe,
+    "gateway-check": _gateway_check,
+    "pass-refusals": bare("pass-refusals"),
     "slots": _fixed("slots", "slots"),
     "streams": _fixed("streams", "streams --last 5m"),
 }
 VERBS: dict[str, str] = {
+    "access-log": "what the gateway answered, by status",
+    "upstream-log": "what the engine had said where the gateway answered 5xx",
+    "answer-lengths": "how long answers were, against what was asked for",
+    "probe": "one request of your own through the gateway, and its answer",
+    "gateway-check": "switch a check of the gateway on",
+    "pass-refusals": "let the engine's refusals through the gateway as they are",
     "panel": "the number of a panel that pages",
     "slots": "what bounds how many requests run at once",
     "streams": "how fast answers come once they have begun",

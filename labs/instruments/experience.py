@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from labs.simulator.gateway import is_clamped
 from labs.simulator.request import Status
 
 if TYPE_CHECKING:
@@ -14,8 +15,15 @@ PATIENCE_S = 60.0
 _LOST = {Status.SHED, Status.ABORTED, Status.STRANDED}
 
 
+def was_told(request: Request) -> bool:
+    """Return whether a request that was wrong in itself was told so: a 400 or 404, at once and in words."""
+    return bool(request.refusal) and request.http_status in (400, 404)
+
+
 def is_lost(request: Request) -> bool:
     """Return whether a request was refused, failed, given up or cut short, other than by its user's own wish."""
+    if was_told(request):
+        return False
     return request.cut or (request.status in _LOST and not request.is_cancelled)
 
 
@@ -36,6 +44,8 @@ def felt(request: Request, measure: str, now_s: float) -> float | None:
     """
     if is_lost(request):
         return None
+    if was_told(request):
+        return 0.0
     first_s, last_s, sent_s = request.first_token_s, request.last_token_s, request.sent_s
     waited_s = now_s - sent_s
     match measure:
@@ -53,5 +63,6 @@ def felt(request: Request, measure: str, now_s: float) -> float | None:
         case "e2e":
             return (now_s if request.finish_s is None else request.finish_s) - sent_s
         case "answered":
-            return None if first_s is None and waited_s > PATIENCE_S else 0.0
+            silent = first_s is None and waited_s > PATIENCE_S
+            return None if silent or is_clamped(request) else 0.0
     raise ValueError(f"no measure {measure!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from labs.instruments.answers import ANSWER_SIGNALS
 from labs.instruments.experience import felt
 from labs.instruments.signals import PANEL_S, SHORT_S, recent, sample_at, sent_between, window
 
@@ -85,6 +86,7 @@ def running_mean_5m(view: View) -> float | None:
 
 
 FRONT_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
+    **ANSWER_SIGNALS,
     "running": running,
     "slots_used": slots_used,
     "prefill_share": prefill_share,

@@ -18,6 +18,10 @@ PANELS = {
         "slow_share_5m",
         "of the streams of the last 5 min, slower than 25 ms a token",
     ),
+    "failed": (
+        "failed_share_5m",
+        "of the answers of the last 5 min: 429, 5xx, or cut at the context",
+    ),
     "running": ("running_mean_5m", "requests running, mean of the last 5 min, all replicas"),
 }
 """Name of a panel that pages -> its signal, and what its number counts."""

@@ -101,3 +101,15 @@ class SlowSteps:
         del at_s
         engine = cluster.engines[self.replica]
         engine.set_cost(engine.cost.scaled(self.factor))
+
+
+@dataclass(slots=True, frozen=True)
+class Shedding:
+    """The router answers 429 to this share of requests from now on."""
+
+    share: float
+
+    def strike(self, cluster: Cluster, at_s: float) -> None:
+        """Set the share."""
+        del at_s
+        cluster.shed(self.share)

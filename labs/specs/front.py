@@ -57,7 +57,6 @@ class FrontFleet(Frozen):
     defects: dict[str, Range] = Field(default_factory=dict)
     """What is wrong with a body -> share of the requests in which it is."""
     rolling: RollingSpec | None = None
-    max_num_queued_reqs: Annotated[int, Field(ge=1)] | None = None
 
 
 class AddedRequests(Frozen):
@@ -80,7 +79,8 @@ class FrontWorld(Frozen):
     step_factor: Range | None = None
     """Every step of the first replica, as a multiple of what it cost: a neighbour, a clock, a kernel."""
     gateway: GatewaySpec | None = None
-    defects: dict[str, Range] = Field(default_factory=dict)
+    shed_share: Range | None = None
+    """Share of requests to which the router answers 429."""
     aborts: Literal["run_on", "lose_blocks"] | None = None
     """What becomes of a cancelled request on every replica."""
     ready_before_warm_up: bool = False

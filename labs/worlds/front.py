@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from labs.simulator.faults import MixChange, RateChange, SlowSteps
+from labs.simulator.faults import MixChange, RateChange, Shedding, SlowSteps
+from labs.simulator.gateway import Gateway, GatewayChange
 from labs.simulator.workload import LengthDistribution, RequestClass
 from labs.worlds.traffic import MAX_OUTPUT_TOKENS, chat
 
@@ -15,19 +16,37 @@ if TYPE_CHECKING:
     from labs.simulator.cluster import Cluster
     from labs.simulator.faults import Fault
     from labs.specs import LabSpec
-    from labs.specs.front import AddedRequests, FrontWorld
+    from labs.specs.front import AddedRequests, FrontWorld, GatewaySpec
     from labs.worlds.draws import Draws
     from labs.worlds.fleet import Fleet
 
 
 def classes(spec: LabSpec, draws: Draws) -> tuple[RequestClass, ...]:
     """Return the kinds of requests before the fault; the first is that of ordinary users."""
-    return (chat(spec, draws),)
+    said = spec.fleet.front
+    users = chat(spec, draws)
+    if said is None or not said.defects:
+        return (users,)
+    wrong = [(name, draws.uniform(f"defect_{name}", share)) for name, share in said.defects.items()]
+    return (replace(users, defects=tuple(wrong)),)
 
 
 def prepare(spec: LabSpec, cluster: Cluster, fleet: Fleet, draws: Draws) -> None:
     """Set up what the lab has of it, before the world begins; in every world of a seed the same."""
-    del spec, cluster, fleet, draws
+    del fleet, draws
+    said = spec.fleet.front
+    if said is not None and said.gateway is not None:
+        cluster.front.gateway = gateway_of(spec, said.gateway)
+
+
+def gateway_of(spec: LabSpec, said: GatewaySpec) -> Gateway:
+    """Return the gateway that a spec says."""
+    return Gateway(
+        checks=said.checks,
+        model=spec.fleet.profile,
+        wraps_refusals=said.wraps_refusals,
+        tokenizer_crashes=said.tokenizer_crashes,
+    )
 
 
 def faults(spec: LabSpec, ails: FrontWorld, draws: Draws) -> list[Fault]:
@@ -35,6 +54,10 @@ def faults(spec: LabSpec, ails: FrontWorld, draws: Draws) -> list[Fault]:
     found = list(_traffic_faults(spec, ails, draws))
     if ails.step_factor is not None:
         found.append(SlowSteps(0, draws.uniform("step_factor", ails.step_factor)))
+    if ails.gateway is not None:
+        found.append(GatewayChange(gateway_of(spec, ails.gateway)))
+    if ails.shed_share is not None:
+        found.append(Shedding(draws.uniform("shed_share", ails.shed_share)))
     return found
 
 

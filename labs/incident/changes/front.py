@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from labs.incident.changes.gateway import GATEWAY_KINDS
 from labs.incident.changes.kinds import Kind
 from labs.simulator.router import RouterDelay
 
@@ -52,6 +53,7 @@ def _restart_router(incident: Incident, operation: Operation) -> None:
 
 
 KINDS = {
+    **GATEWAY_KINDS,
     "shed": Kind(
         key="shed",
         target="router",

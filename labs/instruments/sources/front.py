@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labs.instruments import front_views
+from labs.instruments import answers, front_views
 from labs.instruments.sources.source import Source, always
 
 if TYPE_CHECKING:
@@ -21,6 +21,26 @@ SOURCES: dict[str, Source] = {
         always("panel"),
         lambda view, command: front_views.panel(view, command.target),
         _panel_marks,
+    ),
+    "access-log": Source(
+        always("access_log"),
+        lambda view, command: answers.access_log(view),
+        always({"^400": "share_4xx_5m", "^429": "share_429_5m", "^5xx": "share_5xx_5m"}),
+    ),
+    "upstream-log": Source(
+        always("upstream"),
+        lambda view, command: answers.upstream(view),
+        always({"^upstream 400": "turned_share_5m"}),
+    ),
+    "answer-lengths": Source(
+        always("lengths"),
+        lambda view, command: answers.lengths(view),
+        always({"^ended at the context": "short_share_5m"}),
+    ),
+    "probe": Source(
+        lambda command: f"probe_{command.target.replace('-', '_')}",
+        lambda view, command: answers.probe(view, command.target),
+        lambda command: {"^HTTP": f"probe_{command.target.replace('-', '_')}"},
     ),
     "slots": Source(
         always("slots"),

@@ -1,0 +1,58 @@
+"""Changes of the gateway: its checks, and what it makes of an engine's refusal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from labs.incident.changes.kinds import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from labs.incident.state import Incident, Operation
+
+
+def _check(incident: Incident, operation: Operation) -> None:
+    front = incident.world.cluster.front
+    checks = tuple(dict.fromkeys((*front.gateway.checks, operation["check"])))
+    front.gateway = replace(front.gateway, checks=checks)
+
+
+def _uncheck(incident: Incident, operation: Operation, left: Sequence[Operation]) -> None:
+    front = incident.world.cluster.front
+    if any(each["check"] == operation["check"] for each in left):
+        return
+    checks = tuple(each for each in front.gateway.checks if each != operation["check"])
+    front.gateway = replace(front.gateway, checks=checks)
+
+
+def _has_it(incident: Incident, operation: Operation) -> str:
+    if operation["check"] in incident.world.cluster.front.gateway.checks:
+        return f"gateway-check: {operation['check']} is on already."
+    return ""
+
+
+def _pass_refusals(incident: Incident, operation: Operation) -> None:
+    del operation
+    front = incident.world.cluster.front
+    front.gateway = replace(front.gateway, wraps_refusals=False)
+
+
+GATEWAY_KINDS = {
+    "gateway-check": Kind(
+        key="check",
+        target="gateway_checks",
+        apply=_check,
+        undo=_uncheck,
+        why_not=_has_it,
+        describe=lambda operation: f"The gateway checks {operation['check']}",
+    ),
+    "pass-refusals": Kind(
+        key="pass",
+        target="gateway_errors",
+        apply=_pass_refusals,
+        lasts="nobody wants the engine's answers hidden again.",
+        describe=lambda operation: "The gateway passes the engine's refusals on as they are",
+    ),
+}

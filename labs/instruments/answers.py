@@ -1,0 +1,178 @@
+"""What people are answered: by status as the gateway writes it, by length, and by a request of one's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from labs.instruments.signals import PANEL_S, sent_between
+from labs.simulator.gateway import answer, is_clamped
+from labs.simulator.http_answers import BAD_REQUEST, NOT_FOUND, OK, SERVER_ERROR, HttpAnswer, Probe
+from labs.simulator.request import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from labs.instruments.signals import View
+    from labs.simulator.request import Request
+
+GATEWAY_ONLY = ("tokenizer_crash",)
+"""Reasons of a 500 for which no engine was asked."""
+
+
+def _decided(view: View) -> Sequence[Request]:
+    """Return the requests of five minutes that have begun to be answered, or were refused."""
+    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+    return [
+        each
+        for each in sent
+        if (each.first_token_s is not None and each.first_token_s <= view.now_s)
+        or (each.finish_s is not None and each.finish_s <= view.now_s)
+    ]
+
+
+def _status(request: Request) -> int:
+    """Return the HTTP status that the gateway wrote."""
+    if request.refusal:
+        return request.http_status
+    return SERVER_ERROR if request.finish_reason == "error" else OK
+
+
+def _is_short(request: Request, now_s: float) -> bool:
+    return request.finish_s is not None and request.finish_s <= now_s and is_clamped(request)
+
+
+def _was_asked(request: Request) -> bool:
+    """Return whether an engine saw the request's body and said 400 to it, whatever became of that."""
+    return (
+        _status(request) >= SERVER_ERROR
+        and bool(request.refusal)
+        and (request.refusal not in (*GATEWAY_ONLY, "shutting_down", "queue_full", "no_replica"))
+    )
+
+
+def _share(view: View, holds: Callable[[Request], bool]) -> float | None:
+    decided = _decided(view)
+    return sum(map(holds, decided)) / len(decided) if decided else None
+
+
+def share_5xx_5m(view: View) -> float | None:
+    """Return the share of answers that are a 5xx."""
+    return _share(view, lambda each: _status(each) >= SERVER_ERROR)
+
+
+def share_4xx_5m(view: View) -> float | None:
+    """Return the share of answers that are a 400 or a 404."""
+    return _share(view, lambda each: _status(each) in (BAD_REQUEST, NOT_FOUND))
+
+
+def share_429_5m(view: View) -> float | None:
+    """Return the share of answers that are a 429."""
+    return _share(view, lambda each: each.status is Status.SHED)
+
+
+def short_share_5m(view: View) -> float | None:
+    """Return the share of answers with 200 that ended at the context, short of what was asked for."""
+    return _share(view, lambda each: _is_short(each, view.now_s))
+
+
+def turned_share_5m(view: View) -> float | None:
+    """Return the share of answers that are a 500 while the engine had said 400."""
+    return _share(view, _was_asked)
+
+
+def failed_share_5m(view: View) -> float | None:
+    """Return the share that client libraries report as failed: a 429, a 5xx, or an answer cut at the context."""
+    return _share(
+        view,
+        lambda each: (
+            _status(each) >= SERVER_ERROR
+            or each.status is Status.SHED
+            or _is_short(each, view.now_s)
+        ),
+    )
+
+
+def access_log(view: View) -> str:
+    """Return five minutes of the gateway's access log, counted by status."""
+    decided = _decided(view)
+    if not decided:
+        return "nobody was answered in this window"
+    rows = [
+        ("200", sum(_status(each) == OK and each.status is not Status.SHED for each in decided)),
+        ("400, 404", sum(_status(each) in (BAD_REQUEST, NOT_FOUND) for each in decided)),
+        ("429", sum(each.status is Status.SHED for each in decided)),
+        ("5xx", sum(_status(each) >= SERVER_ERROR for each in decided)),
+    ]
+    lines = [
+        f"{name:10}{count:6}  {100 * count / len(decided):5.1f} %  of {len(decided)} answers"
+        for name, count in rows
+    ]
+    return "\n".join(lines)
+
+
+def upstream(view: View) -> str:
+    """Return what the engine had said where the gateway answered 5xx, five minutes."""
+    decided = _decided(view)
+    failed = [each for each in decided if _status(each) >= SERVER_ERROR]
+    asked = sum(map(_was_asked, failed))
+    return "\n".join(
+        [
+            f"{len(failed)} answers with 5xx in the last 5 min, of {len(decided)}",
+            f"upstream 400   {asked:6}",
+            f"upstream -     {len(failed) - asked:6}  no engine was asked, or it was the engine's own",
+        ]
+    )
+
+
+def lengths(view: View) -> str:
+    """Return how long the answers were that ended in five minutes, against what was asked for."""
+    ended = [each for each in _decided(view) if each.status is Status.FINISHED]
+    short = [each for each in ended if _is_short(each, view.now_s)]
+    lines = [
+        f"{len(ended)} answers ended in the last 5 min",
+        f"as long as asked for        {len(ended) - len(short):6}",
+        f"ended at the context, short {len(short):6}",
+    ]
+    lines += [
+        f"  {each.request_id}  prompt {each.prompt_tokens}  asked {each.max_tokens}  "
+        f"got {each.num_output_tokens}  finish_reason length"
+        for each in short[-3:]
+    ]
+    return "\n".join(lines)
+
+
+def _probe(view: View, name: str) -> HttpAnswer:
+    """Return the answer to a request of one's own. Raises KeyError for one that does not exist."""
+    config, gateway = view.engine.config, view.cluster.front.gateway
+    most = config.max_model_len
+    bodies = {
+        "both-long": Probe(model=gateway.model, prompt_tokens=most - 192, max_tokens=500),
+        "no-role": Probe(model=gateway.model, roles=(None,)),
+        "prompt-long": Probe(model=gateway.model, prompt_tokens=most + 900),
+    }
+    return answer(gateway, config, bodies[name])
+
+
+def probed(view: View, name: str) -> str:
+    """Return what a request of one's own is answered, in a word: ``200 short``, ``400``, ``500``."""
+    found = _probe(view, name)
+    return "200 short" if found.reason == "clamped" else str(found.status)
+
+
+def probe(view: View, name: str) -> str:
+    """Return the answer to a request of one's own as ``curl -i`` prints it. Raises KeyError as above."""
+    found = _probe(view, name)
+    return f"HTTP/1.1 {found.status}\n{found.body}"
+
+
+ANSWER_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
+    "share_5xx_5m": share_5xx_5m,
+    "share_4xx_5m": share_4xx_5m,
+    "share_429_5m": share_429_5m,
+    "short_share_5m": short_share_5m,
+    "turned_share_5m": turned_share_5m,
+    "failed_share_5m": failed_share_5m,
+    "probe_both_long": lambda view: probed(view, "both-long"),
+    "probe_no_role": lambda view: probed(view, "no-role"),
+    "probe_prompt_long": lambda view: probed(view, "prompt-long"),
+}
