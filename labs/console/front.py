@@ -56,6 +56,8 @@ READERS: dict[str, Reader] = {
     "probe": _probe,
     "gateway-check": _gateway_check,
     "pass-refusals": bare("pass-refusals"),
+    "connections": _fixed("connections", "connections"),
+    "close-upstream": bare("close-upstream"),
     "slots": _fixed("slots", "slots"),
     "streams": _fixed("streams", "streams --last 5m"),
 }
@@ -67,6 +69,8 @@ VERBS: dict[str, str] = {
     "gateway-check": "switch a check of the gateway on",
     "pass-refusals": "let the engine's refusals through the gateway as they are",
     "panel": "the number of a panel that pages",
+    "connections": "what the engines run, against the streams that clients hold open",
+    "close-upstream": "have the gateway close the engine's connection when a client goes",
     "slots": "what bounds how many requests run at once",
     "streams": "how fast answers come once they have begun",
 }

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from labs.instruments.signals import View
+    from labs.simulator.request import Request
 
 SLOW_TPOT_S = 0.025
 """An answer slower than this a token, 40 tokens a second, counts as slow. Scenario constant."""
@@ -72,6 +73,32 @@ def slow_share_5m(view: View) -> float | None:
     return slow / count if count else None
 
 
+def ghosts(view: View) -> list[Request]:
+    """Return the requests that run although their client has gone."""
+    return [
+        each
+        for engine in view.cluster.engines
+        for each in engine.running
+        if each.is_cancelled or each.timed_out
+    ]
+
+
+def ghost_share(view: View) -> float | None:
+    """Return the share of what runs whose client has gone."""
+    count = sum(len(engine.running) for engine in view.cluster.engines)
+    return len(ghosts(view)) / count if count else 0.0
+
+
+def closed_share_5m(view: View) -> float | None:
+    """Return the share of the streams of five minutes that their user has closed midway."""
+    sent = [
+        each
+        for each in sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+        if each.first_token_s is not None
+    ]
+    return sum(each.is_cancelled for each in sent) / len(sent) if sent else None
+
+
 def running_mean_5m(view: View) -> float | None:
     """Return how many requests ran on all replicas, the mean of five minutes' samples."""
     totals = [0.0, 0.0]
@@ -90,6 +117,8 @@ FRONT_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
     "running": running,
     "slots_used": slots_used,
     "prefill_share": prefill_share,
+    "ghost_share": ghost_share,
+    "closed_share_5m": closed_share_5m,
     "slow_share_5m": slow_share_5m,
     "running_mean_5m": running_mean_5m,
     "arrival_rate_5m": arrival_rate_5m,

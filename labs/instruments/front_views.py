@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labs.instruments.experience import felt
-from labs.instruments.front_signals import FRONT_SIGNALS
+from labs.instruments.front_signals import FRONT_SIGNALS, ghosts
 from labs.instruments.replica_signals import tpot_p95_at
 from labs.instruments.signals import PANEL_S, quantile, recent, sample_at
 
@@ -64,4 +64,19 @@ def streams(view: View) -> str:
     return (
         f"{len(values)} streams with a token in the last 5 min, mean time per output token of each\n"
         f"p50 {1000 * middle:.1f} ms    p95 {1000 * p95:.1f} ms    slowest {1000 * max(values):.1f} ms"
+    )
+
+
+def connections(view: View) -> str:
+    """Return what the engines run, against the streams that clients hold open."""
+    count, gone = sum(len(each.running) for each in view.cluster.engines), len(ghosts(view))
+    closed = FRONT_SIGNALS["closed_share_5m"](view)
+    said = f"{closed:.2f}" if isinstance(closed, float) else "-"
+    return "\n".join(
+        [
+            f"running on the engines      {count:5}",
+            f"  with a client connected   {count - gone:5}",
+            f"  without                   {gone:5}",
+            f"closed by their user        {said:>5} of the streams of the last 5 min",
+        ]
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from labs.simulator.clients import Clients
 from labs.simulator.faults import MixChange, RateChange, Shedding, SlowSteps
 from labs.simulator.gateway import Gateway, GatewayChange
+from labs.simulator.lifetime import AbortsIgnored, AbortsLoseBlocks
 from labs.simulator.workload import LengthDistribution, RequestClass
 from labs.worlds.traffic import MAX_OUTPUT_TOKENS, chat
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from labs.simulator.cluster import Cluster
     from labs.simulator.faults import Fault
     from labs.specs import LabSpec
-    from labs.specs.front import AddedRequests, FrontWorld, GatewaySpec
+    from labs.specs.front import AddedRequests, ClientsSpec, FrontWorld, GatewaySpec
     from labs.worlds.draws import Draws
     from labs.worlds.fleet import Fleet
 
@@ -33,10 +35,26 @@ def classes(spec: LabSpec, draws: Draws) -> tuple[RequestClass, ...]:
 
 def prepare(spec: LabSpec, cluster: Cluster, fleet: Fleet, draws: Draws) -> None:
     """Set up what the lab has of it, before the world begins; in every world of a seed the same."""
-    del fleet, draws
+    del fleet
     said = spec.fleet.front
-    if said is not None and said.gateway is not None:
+    if said is None:
+        return
+    if said.gateway is not None:
         cluster.front.gateway = gateway_of(spec, said.gateway)
+    if said.clients is not None:
+        cluster.front.set_clients(clients_of(said.clients, draws))
+
+
+def clients_of(said: ClientsSpec, draws: Draws) -> Clients:
+    """Return what the users' programs do."""
+    cancels = 0.0 if said.cancel_share is None else draws.uniform("cancel_share", said.cancel_share)
+    return Clients(
+        timeout_s=said.timeout_s,
+        first_token_timeout_s=said.first_token_timeout_s,
+        retries=said.retries,
+        backoff_s=said.backoff_s,
+        cancel_share=cancels,
+    )
 
 
 def gateway_of(spec: LabSpec, said: GatewaySpec) -> Gateway:
@@ -56,6 +74,9 @@ def faults(spec: LabSpec, ails: FrontWorld, draws: Draws) -> list[Fault]:
         found.append(SlowSteps(0, draws.uniform("step_factor", ails.step_factor)))
     if ails.gateway is not None:
         found.append(GatewayChange(gateway_of(spec, ails.gateway)))
+    if ails.aborts is not None:
+        kind = AbortsIgnored if ails.aborts == "run_on" else AbortsLoseBlocks
+        found += [kind(replica) for replica in range(spec.fleet.replicas)]
     if ails.shed_share is not None:
         found.append(Shedding(draws.uniform("shed_share", ails.shed_share)))
     return found

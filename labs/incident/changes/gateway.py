@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labs.incident.changes.kinds import Kind
+from labs.simulator.lifetime import AbortsMended
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,21 @@ def _pass_refusals(incident: Incident, operation: Operation) -> None:
     front.gateway = replace(front.gateway, wraps_refusals=False)
 
 
+def _close_upstream(incident: Incident, operation: Operation) -> None:
+    del operation
+    cluster = incident.world.cluster
+    for replica in range(len(cluster.engines)):
+        AbortsMended(replica).strike(cluster, cluster.now_s)
+
+
 GATEWAY_KINDS = {
+    "close-upstream": Kind(
+        key="close",
+        target="gateway_streams",
+        apply=_close_upstream,
+        lasts="nobody wants answers computed that nobody reads.",
+        describe=lambda operation: "The gateway closes the engine's connection when a client goes",
+    ),
     "gateway-check": Kind(
         key="check",
         target="gateway_checks",

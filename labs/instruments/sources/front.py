@@ -42,6 +42,11 @@ SOURCES: dict[str, Source] = {
         lambda view, command: answers.probe(view, command.target),
         lambda command: {"^HTTP": f"probe_{command.target.replace('-', '_')}"},
     ),
+    "connections": Source(
+        always("connections"),
+        lambda view, command: front_views.connections(view),
+        always({"^  without": "ghost_share", "^closed by": "closed_share_5m"}),
+    ),
     "slots": Source(
         always("slots"),
         lambda view, command: front_views.slots(view),
