@@ -87,6 +87,22 @@ def _unset_env(arguments: list[str], filters: tuple[Filter, ...]) -> Command | R
     return Command("unset-env", options={"name": name})
 
 
+def _drain(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+    said = re.fullmatch(r"(?:replica-)?(\d)", " ".join(arguments), re.ASCII)
+    if filters or said is None:
+        return Refusal("drain: say which replica gets nothing more: `drain 2`.")
+    return Command("drain", options={"replica": said[1]})
+
+
+def _route(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+    policies = ("round-robin", "least-loaded")
+    if filters or len(arguments) != 1 or arguments[0] not in policies:
+        return Refusal(
+            "route: say how the router picks: `route least-loaded`, `route round-robin`."
+        )
+    return Command("route", options={"policy": arguments[0]})
+
+
 READERS: dict[str, Reader] = {
     "nvidia-smi": _nvidia_smi,
     "topo": _fixed("topo", [], ["-m"], usage="topo -m"),
@@ -99,6 +115,9 @@ READERS: dict[str, Reader] = {
     "rank-times": _fixed("rank-times", [], ["--last", "60s"], usage="rank-times --last 60s"),
     "place": _place,
     "cool": _bare("cool"),
+    "bind-numa": _bare("bind-numa"),
+    "drain": _drain,
+    "route": _route,
     "evict": _bare("evict"),
     "unset-env": _unset_env,
 }
@@ -115,6 +134,9 @@ VERBS: dict[str, str] = {
     "cool": "have the fans of every node turned up",
     "evict": "end other tenants' processes on these GPUs",
     "unset-env": "roll the replicas without a variable",
+    "bind-numa": "roll the replicas with workers bound to near CPUs",
+    "drain": "take a replica out of the router's rotation",
+    "route": "choose how the router picks a replica",
     "power-limit": "set the power limit of every GPU",
 }
 """Verb of a command -> what it is, in the words of ``help``."""

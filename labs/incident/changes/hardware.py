@@ -9,8 +9,12 @@ from labs.incident.changes.kinds import Kind
 from labs.simulator.hardware import repairs
 from labs.simulator.hardware.faults import EnvironmentChange, ThrottleEnd
 from labs.simulator.hardware.placement import Placement
+from labs.simulator.lifetime import Drain, Undrain
+from labs.simulator.router import LeastLoaded, Policy, RoundRobin
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from labs.incident.state import Incident, Operation
     from labs.simulator.hardware.state import Hardware
 
@@ -74,6 +78,51 @@ def _unset_env(incident: Incident, operation: Operation) -> None:
         cluster.schedule(at_s, EnvironmentChange(replica, environment, down_s))
 
 
+def _bind_numa(incident: Incident, operation: Operation) -> None:
+    """Roll the replicas one after another, each worker bound to the CPUs that are near its GPU."""
+    del operation
+    cluster, hardware = incident.world.cluster, _hardware(incident)
+    down_s = float(incident.spec.fleet.restart_s)
+    placed = [i for i, place in enumerate(hardware.placement) if place is not None]
+    for turn, replica in enumerate(placed):
+        environment = replace(hardware.environment[replica], far_ranks=())
+        cluster.schedule(
+            cluster.now_s + turn * down_s, EnvironmentChange(replica, environment, down_s)
+        )
+
+
+def _drain(incident: Incident, operation: Operation) -> None:
+    Drain(int(operation["replica"])).strike(incident.world.cluster, incident.world.cluster.now_s)
+
+
+def _undrain(incident: Incident, operation: Operation, left: Sequence[Operation]) -> None:
+    if all(each["replica"] != operation["replica"] for each in left):
+        cluster = incident.world.cluster
+        Undrain(int(operation["replica"])).strike(cluster, cluster.now_s)
+
+
+def _cannot_drain(incident: Incident, operation: Operation) -> str:
+    count, replica = len(incident.world.cluster.engines), int(operation["replica"])
+    if replica >= count:
+        return f"drain: there is no replica {replica}; there are 0 to {count - 1}."
+    if incident.world.cluster.front.drained | {replica} >= set(range(count)):
+        return "drain: that would leave nobody to serve."
+    return ""
+
+
+def _route(incident: Incident, operation: Operation) -> None:
+    incident.world.cluster.front.set_policy(_POLICIES[operation["policy"]])
+
+
+def _unroute(incident: Incident, operation: Operation, left: Sequence[Operation]) -> None:
+    del operation
+    policy = _POLICIES[left[-1]["policy"]] if left else RoundRobin()
+    incident.world.cluster.front.set_policy(policy)
+
+
+_POLICIES: dict[str, Policy] = {"round-robin": RoundRobin(), "least-loaded": LeastLoaded()}
+
+
 def _power_limit(incident: Incident, operation: Operation) -> None:
     """Set the limit: what it allows at least what a GPU may draw ends a cap."""
     cluster, hardware = incident.world.cluster, _hardware(incident)
@@ -131,5 +180,27 @@ KINDS: dict[str, Kind] = {
         why_not=_power_refused,
         lasts="set it again to another value.",
         describe=lambda operation: f"The power limit of every GPU is {operation['watts']} W",
+    ),
+    "bind-numa": Kind(
+        key="bind_numa",
+        target="affinity",
+        apply=_bind_numa,
+        lasts="the replicas would have to be rolled again to bind them elsewhere.",
+        describe=lambda operation: "The replicas are rolled with --numa-bind",
+    ),
+    "drain": Kind(
+        key="drain",
+        target="rotation",
+        apply=_drain,
+        undo=_undrain,
+        why_not=_cannot_drain,
+        describe=lambda operation: f"The router sends nothing to replica {operation['replica']}",
+    ),
+    "route": Kind(
+        key="route",
+        target="policy",
+        apply=_route,
+        undo=_unroute,
+        describe=lambda operation: f"The router picks {operation['policy']}",
     ),
 }
