@@ -10,13 +10,16 @@ from django.core.management.base import BaseCommand, CommandError
 
 from labs import plays, pool, worlds
 from labs.catalogue import labs
+from labs.cheats import cheats
 from labs.incident import clock
 from labs.marking.constants import WEIGHTS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-COUNTEREXAMPLE = "counterexample:"
+    from labs.specs import LabSpec
+
+COUNTEREXAMPLE, CHEAT = "counterexample:", "cheat:"
 
 
 class Command(BaseCommand):
@@ -25,7 +28,10 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("lab", help="the lab's folder name")
         parser.add_argument(
-            "--as", dest="play", default="reference", metavar="reference|counterexample:NAME"
+            "--as",
+            dest="play",
+            default="reference",
+            metavar="reference|counterexample:NAME|cheat:NAME",
         )
         parser.add_argument(
             "--seed", type=int, default=1, metavar="N", help="the N-th admitted seed, from 1"
@@ -37,10 +43,10 @@ class Command(BaseCommand):
         slug, name, position = options["lab"], options["play"], options["seed"]
         if slug not in labs():
             raise CommandError(f"no lab {slug!r}; there are: {', '.join(labs())}")
-        name = name.removeprefix(COUNTEREXAMPLE)
+        spec = labs()[slug]
         try:
             seeds, table = pool.admitted(slug), pool.table(slug)
-            script = plays.load_play(slug, name)
+            script = _script(spec, name)
         except (pool.NotProved, plays.PlayError) as exc:
             raise CommandError(str(exc)) from exc
         if not 1 <= position <= len(seeds):
@@ -48,9 +54,9 @@ class Command(BaseCommand):
                 f"--seed {position}: this lab has {len(seeds)} admitted seeds, from 1"
             )
         seed = seeds[position - 1]
-        spec, began = labs()[slug], time.perf_counter()
+        name, began = script.name, time.perf_counter()
         try:
-            judgement, incident_s = plays.judged(spec, seed, name, table=table)
+            judgement, incident_s = plays.judged(spec, seed, script, table=table)
         except plays.PlayError as exc:
             raise CommandError(str(exc)) from exc
         wall_s = time.perf_counter() - began
@@ -84,3 +90,13 @@ class Command(BaseCommand):
         self.stdout.write(
             f"  incident {clock(incident_s)}, wall {wall_s:.1f} s, ceiling {script.ceiling:g}"
         )
+
+
+def _script(spec: LabSpec, name: str) -> plays.Play:
+    """Return one of the lab's own plays, or a cheat of all labs. Raises PlayError for neither."""
+    if not name.startswith(CHEAT):
+        return plays.load_play(spec.slug, name.removeprefix(COUNTEREXAMPLE))
+    known = {each.name: each for each in cheats(spec)}
+    if name.removeprefix(CHEAT) not in known:
+        raise plays.PlayError(f"there is no {name!r}; this lab has {', '.join(known)}")
+    return known[name.removeprefix(CHEAT)]
