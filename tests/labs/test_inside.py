@@ -96,3 +96,78 @@ def test_the_panel_of_gaps_between_tokens_reads_what_its_histogram_says():
     panel = ask(handled, "promql 'slo:itl_p99'")
     assert panel.instrument == "itl"
     assert panel.signals["itl_p99_s"] == pytest.approx(value(handled, "itl_p99_s"), rel=0.1)
+
+
+HITS = "promql 'increase(vllm:prefix_cache_hits_total[5m]) / increase(vllm:prefix_cache_queries_total[5m])'"
+
+
+def first_words(hypothesis):
+    return incident.begin(labs()["first-word-waits"], SEED, hypothesis=hypothesis)
+
+
+def test_hits_over_lookups_are_one_reading_with_a_price():
+    shown = ask(first_words("template"), HITS)
+    assert (shown.instrument, shown.cost_s) == ("prefix_cache", 30)
+    assert shown.signals["prefix_hit_share_5m"] < 0.02
+    assert ask(first_words("gateway"), HITS).signals["prefix_hit_share_5m"] > 0.8
+
+
+def test_two_prompts_part_near_the_front_only_where_the_template_is_volatile():
+    volatile = ask(first_words("template"), "tokenize-diff")
+    assert volatile.signals["first_diff_token"] <= 60
+    assert "first difference at token" in volatile.text
+    assert ask(first_words("tenants"), "tokenize-diff").signals["first_diff_token"] >= 2900
+
+
+def test_tenants_are_counted_by_what_their_prompts_begin_with():
+    assert ask(first_words("longer"), "request-log --by-tenant").signals["tenants_5m"] == 30
+    assert ask(first_words("tenants"), "request-log --by-tenant").signals["tenants_5m"] > 75
+
+
+def test_a_rollback_brings_back_what_repeats_and_no_room_in_the_pool():
+    volatile, crowded = first_words("template"), first_words("tenants")
+    before = value(crowded, "prefix_hit_share_5m")
+    for each in (volatile, crowded):
+        ask(each, "rollback-template")
+        ask(each, "wait 6m")
+    assert value(volatile, "prefix_hit_share_5m") > 0.8
+    assert abs(value(crowded, "prefix_hit_share_5m") - before) < 0.1
+
+
+def tokens(hypothesis):
+    return incident.begin(labs()["slower-by-the-token"], SEED, hypothesis=hypothesis)
+
+
+START = "grep -E 'Selected|attention backend' /var/log/vllm/startup.log"
+
+
+def test_the_start_of_a_server_tells_its_kernels():
+    shown = ask(tokens("attention"), START)
+    assert shown.signals == {
+        "attention_backend": "FLEX_ATTENTION",
+        "linear_kernel": "CutlassFP8ScaledMMLinearKernel",
+    }
+    assert "Using FLEX_ATTENTION attention backend" in shown.text
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "line", "cured"),
+    [
+        ("attention", "rollback-image", True),
+        ("attention", "unset-env VLLM_TEST_FORCE_FP8_MARLIN", False),
+        ("attention", "restart", False),
+        ("linear", "rollback-image", False),
+        ("linear", "unset-env VLLM_TEST_FORCE_FP8_MARLIN", True),
+        ("linear", "restart", False),
+    ],
+)
+def test_a_rollback_and_a_variable_cure_what_is_theirs(hypothesis, line, cured):
+    handled = tokens(hypothesis)
+    ask(handled, line)
+    best = ("FLASH_ATTN", "CutlassFP8ScaledMMLinearKernel")
+    chosen = (value(handled, "attention_backend"), value(handled, "linear_kernel"))
+    assert (chosen == best) is cured
+
+
+def test_a_lab_that_tells_of_no_kernels_has_no_start_to_read():
+    assert ask(world("uncut"), START).kind == "refused"
