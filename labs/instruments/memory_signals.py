@@ -12,6 +12,7 @@ from labs.instruments.memory_growth import HOUR_S, gap_bytes, slope_mib_per_h
 from labs.instruments.prometheus.scrapes import process_at
 from labs.instruments.signals import PANEL_S, sent_between
 from labs.instruments.startup_log import oom_frame
+from labs.simulator.memory.growth import LazyCapture
 from labs.simulator.memory.ledger import MIB
 
 if TYPE_CHECKING:
@@ -198,6 +199,26 @@ def _oom_frame(view: View) -> str | None:
     return oom_frame(memory, life)
 
 
+def _captures_15m(view: View) -> float | None:
+    """Graphs that followed engines captured outside of their starts in a quarter of an hour."""
+    followed = _followed(view)
+    if not followed:
+        return None
+    count = 0
+    for memory in followed:
+        for life in memory.lives:
+            times = [
+                life.time_of(due)
+                for growth in memory.growths_of(life)
+                if isinstance(growth, LazyCapture)
+                for due, _ in growth.captures(life.index)
+            ]
+            count += sum(
+                at_s is not None and view.now_s - 900.0 < at_s <= view.now_s for at_s in times
+            )
+    return float(count)
+
+
 def _lost_share_5m(view: View) -> float | None:
     """Share of the requests of five minutes that were refused, failed or cut short by now."""
     sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
@@ -259,6 +280,7 @@ MEMORY_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
     "restarts_48h": _restarts(48 * HOUR_S),
     "ooms_48h": _ooms(48 * HOUR_S),
     "ooms_15m": _ooms(900.0),
+    "captures_15m": _captures_15m,
     "oom_frame": _oom_frame,
     "lost_share_5m": _lost_share_5m,
 }

@@ -76,6 +76,13 @@ class Leak(Frozen):
     """What the process has served before the fault left nothing behind."""
 
 
+class UnseenShapes(Frozen):
+    """Batch shapes that the warm-up of a lazily capturing engine has left out: each takes a pool when it first comes."""
+
+    warmed_share: Range
+    """Decode tokens that the warm-up covers, over the requests that run on average."""
+
+
 class MemoryWorld(Frozen):
     """What goes wrong with the sick replica's memory. Nothing set: healthy."""
 
@@ -84,5 +91,6 @@ class MemoryWorld(Frozen):
     deploy: Deploy | None = None
     client: Client | None = None
     leak: Leak | None = None
+    unseen_shapes: UnseenShapes | None = None
     liveness_kills_every_s: Range | None = None
     """A probe has the process killed, again and again."""

@@ -14,19 +14,19 @@ from labs.simulator.memory.faults import (
     Redeploy,
     WorkspaceSpikes,
 )
-from labs.simulator.memory.growth import ALL, PerRequest, Spike
+from labs.simulator.memory.growth import ALL, LazyCapture, PerRequest, Spike, unseen_shapes
 from labs.simulator.memory.ledger import MIB, SHAPES, MemoryFlags, ledger
 from labs.simulator.memory.prehistory import follow, live_through
 from labs.simulator.memory.state import Memory
 from labs.simulator.memory.workspaces import MixedSizes
 from labs.simulator.workload import LengthDistribution, RequestClass
-from labs.worlds.traffic import MAX_OUTPUT_TOKENS, MAX_PROMPT_TOKENS, chat
+from labs.worlds.traffic import MAX_OUTPUT_TOKENS, MAX_PROMPT_TOKENS, arrival_rate, chat
 
 if TYPE_CHECKING:
     from labs.simulator.cluster import Cluster
     from labs.simulator.faults import Fault
     from labs.specs import LabSpec
-    from labs.specs.memory import Client, MemoryFleet, MemoryWorld
+    from labs.specs.memory import Client, MemoryFleet, MemoryWorld, UnseenShapes
     from labs.worlds.draws import Draws
     from labs.worlds.fleet import Fleet
 
@@ -113,10 +113,47 @@ def faults(spec: LabSpec, ails: MemoryWorld, draws: Draws, fleet: Fleet) -> list
         kind = ails.client.name if ails.client and ails.leak.client_only else ALL
         leak = PerRequest(ails.leak.owner, round(each * MIB), kind, where=ails.leak.where)
         found.append(MemoryGrowth(replica, leak, from_then=ails.leak.from_then))
+    if ails.unseen_shapes is not None:
+        found.append(MemoryGrowth(replica, _lazy(spec, ails.unseen_shapes, draws, fleet)))
     if ails.liveness_kills_every_s is not None:
         every_s = draws.uniform("liveness", ails.liveness_kills_every_s)
         found.append(LivenessKills(replica, every_s))
     return found
+
+
+def _lazy(spec: LabSpec, said: UnseenShapes, draws: Draws, fleet: Fleet) -> LazyCapture:
+    kind = chat(spec, draws)
+    running = mean_running(spec, kind, draws, fleet)
+    shapes = unseen_shapes(
+        SHAPES[fleet.profile_name],
+        mean_running=running,
+        prompt=kind.prompt,
+        max_num_batched_tokens=fleet.config.max_num_batched_tokens,
+        warmed_decode_tokens=round(running * draws.uniform("warmed", said.warmed_share)),
+        at_least_one_in=100_000.0,
+    )
+    return LazyCapture(f"{spec.slug}:{draws.seed}", shapes)
+
+
+def mean_running(spec: LabSpec, kind: RequestClass, draws: Draws, fleet: Fleet) -> float:
+    """Return how many requests decode at once on a replica, on average: Little's law with the step that they make."""
+    if spec.traffic.rate is not None:
+        rate = draws.uniform("rate", spec.traffic.rate) / spec.fleet.replicas
+    else:
+        load = draws.uniform("offered_load", spec.traffic.offered_load or (0.0, 0.0))
+        rate = arrival_rate(
+            load, kind, pool_tokens=fleet.pool_tokens, step_s=fleet.full_pool_step_s
+        )
+    held = kind.prompt.mean + kind.output.mean / 2
+    running = 1.0
+    for _ in range(30):
+        step_ps = fleet.cost.step_ps(
+            kv_tokens=round(running * held), prefill_tokens=0, sequences=round(running), tokens=0
+        )
+        # Prefill takes its share of the time beside.
+        busy = rate * kind.prompt.mean * fleet.cost.per_prefill_token_ps / 1e12
+        running = rate * kind.output.mean * step_ps / 1e12 / max(0.1, 1.0 - busy)
+    return running
 
 
 def _client(spec: LabSpec, replica: int, said: Client, draws: Draws) -> list[Fault]:

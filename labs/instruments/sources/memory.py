@@ -42,6 +42,7 @@ _START: Marks = {
 
 _LOG: Marks = {
     r"WorkerProc hit an exception|no line about memory|kubelet": "oom_frame",
+    r"Captured CUDA graph|(?#c)(WorkerProc|no line|kubelet)": "captures_15m",
     r"OutOfMemoryError|no line about memory|(?#n)kubelet": "ooms_15m",
 }
 
