@@ -6,12 +6,15 @@ take their values from here, so that they can never disagree.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
+from math import inf
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from labs.instruments.experience import longest_gap_s
-from labs.simulator.request import Status
+from labs.simulator.request import Status, to_ps
 from labs.simulator.telemetry import TTFT_BUCKETS_S
 
 if TYPE_CHECKING:
@@ -94,10 +97,34 @@ def recent(cluster: Cluster, from_s: float, to_s: float) -> Iterator[Request]:
 
     The walk goes back an hour: nothing that an incident can hold is older.
     """
-    for request in reversed(sent_between(cluster, from_s - 3600.0, to_s)):
-        finish_s = request.finish_s
-        if finish_s is None or finish_s >= from_s:
-            yield request
+    requests, from_ps = cluster.requests, to_ps(from_s)
+    ended = _ended_by(cluster)
+    first = max(
+        bisect_right(requests, from_s - 3600.0, key=lambda request: request.sent_s),
+        bisect_left(ended, from_ps),
+    )
+    last = bisect_right(requests, to_s, key=lambda request: request.sent_s)
+    for index in range(last - 1, first - 1, -1):
+        finish_ps = requests[index].finish_ps
+        if finish_ps is None or finish_ps >= from_ps:
+            yield requests[index]
+
+
+def _ended_by(cluster: Cluster) -> list[float]:
+    """Return when each request and all that were sent before it had ended, picoseconds; infinite while one lives.
+
+    It only rises, so that a window's first living request is found by bisection. Kept while the clock stands.
+    """
+    known = _ENDED.get(cluster)
+    key = (cluster.now_s, len(cluster.requests))
+    if known is None or known[0] != key:
+        ends = (inf if each.finish_ps is None else each.finish_ps for each in cluster.requests)
+        known = (key, list(accumulate(ends, max)))
+        _ENDED[cluster] = known
+    return known[1]
+
+
+_ENDED: WeakKeyDictionary[Cluster, tuple[tuple[float, int], list[float]]] = WeakKeyDictionary()
 
 
 def ttft_p95_at(cluster: Cluster, now_s: float, window_s: float = PANEL_S) -> float | None:
