@@ -48,6 +48,12 @@ def _gateway_check(arguments: list[str], filters: tuple[Filter, ...]) -> Command
     return Command("gateway-check", options={"check": arguments[0]})
 
 
+def _client_retries(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+    if filters or len(arguments) != 1 or arguments[0] not in {"0", "1", "2", "3"}:
+        return Refusal("client-retries: say how many, 0 to 3: `client-retries 0`.")
+    return Command("client-retries", options={"retries": arguments[0]})
+
+
 READERS: dict[str, Reader] = {
     "panel": _panel,
     "access-log": _fixed("access-log", "access-log --last 5m"),
@@ -58,6 +64,8 @@ READERS: dict[str, Reader] = {
     "pass-refusals": bare("pass-refusals"),
     "connections": _fixed("connections", "connections"),
     "close-upstream": bare("close-upstream"),
+    "attempts": _fixed("attempts", "attempts --last 5m"),
+    "client-retries": _client_retries,
     "slots": _fixed("slots", "slots"),
     "streams": _fixed("streams", "streams --last 5m"),
 }
@@ -71,6 +79,8 @@ VERBS: dict[str, str] = {
     "panel": "the number of a panel that pages",
     "connections": "what the engines run, against the streams that clients hold open",
     "close-upstream": "have the gateway close the engine's connection when a client goes",
+    "attempts": "what was sent for the first time, and what again",
+    "client-retries": "how often the clients' library sends again what failed",
     "slots": "what bounds how many requests run at once",
     "streams": "how fast answers come once they have begun",
 }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labs.instruments.signals import PANEL_S, sent_between
+from labs.instruments.signals import PANEL_S, recent, sent_between
 from labs.simulator.gateway import answer, is_clamped
 from labs.simulator.http_answers import BAD_REQUEST, NOT_FOUND, OK, SERVER_ERROR, HttpAnswer, Probe
-from labs.simulator.request import Status
+from labs.simulator.request import Status, to_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,6 +92,51 @@ def failed_share_5m(view: View) -> float | None:
     )
 
 
+def first_rate_5m(view: View) -> float | None:
+    """Return how many requests a second were sent for the first time, five minutes."""
+    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+    return sum(not each.attempt for each in sent) / PANEL_S if sent else None
+
+
+def retry_share_5m(view: View) -> float | None:
+    """Return the share of what was sent in five minutes that had been sent before."""
+    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+    return sum(each.attempt > 0 for each in sent) / len(sent) if sent else None
+
+
+def _given_up(view: View) -> tuple[int, int]:
+    """Return of five minutes' ends how many clients gave up, and how many ends there were."""
+    gone = ended = 0
+    for each in recent(view.cluster, view.now_s - PANEL_S, view.now_s):
+        left_s = None if each.client_left_ps is None else to_s(each.client_left_ps)
+        end_s = each.finish_s if left_s is None else left_s
+        if end_s is not None and view.now_s - PANEL_S < end_s <= view.now_s:
+            ended += 1
+            gone += left_s is not None
+    return gone, ended
+
+
+def unanswered_share_5m(view: View) -> float | None:
+    """Return the share of the calls that ended in five minutes whose client gave up."""
+    gone, ended = _given_up(view)
+    return gone / ended if ended else None
+
+
+def attempts(view: View) -> str:
+    """Return what was sent in five minutes: for the first time, and again; and who gave up."""
+    first, again = first_rate_5m(view), retry_share_5m(view)
+    if first is None or again is None:
+        return "nobody sent anything in this window"
+    gone, ended = _given_up(view)
+    return "\n".join(
+        [
+            f"first attempts  {first:.3f} /s",
+            f"sent again      {again:.2f} of all that was sent",
+            f"given up        {gone} of {ended} calls that ended in the last 5 min",
+        ]
+    )
+
+
 def access_log(view: View) -> str:
     """Return five minutes of the gateway's access log, counted by status."""
     decided = _decided(view)
@@ -166,6 +211,9 @@ def probe(view: View, name: str) -> str:
 
 
 ANSWER_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
+    "first_rate_5m": first_rate_5m,
+    "retry_share_5m": retry_share_5m,
+    "unanswered_share_5m": unanswered_share_5m,
     "share_5xx_5m": share_5xx_5m,
     "share_4xx_5m": share_4xx_5m,
     "share_429_5m": share_429_5m,

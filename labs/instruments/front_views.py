@@ -22,6 +22,10 @@ PANELS = {
         "failed_share_5m",
         "of the answers of the last 5 min: 429, 5xx, or cut at the context",
     ),
+    "unanswered": (
+        "unanswered_share_5m",
+        "of the calls that ended in the last 5 min, given up by their client",
+    ),
     "running": ("running_mean_5m", "requests running, mean of the last 5 min, all replicas"),
 }
 """Name of a panel that pages -> its signal, and what its number counts."""

@@ -47,7 +47,39 @@ def _close_upstream(incident: Incident, operation: Operation) -> None:
         AbortsMended(replica).strike(cluster, cluster.now_s)
 
 
+def _retries(incident: Incident, operation: Operation) -> None:
+    front = incident.world.cluster.front
+    if front.clients is not None:
+        front.set_clients(replace(front.clients, retries=int(operation["retries"])))
+
+
+def _retries_back(incident: Incident, operation: Operation, left: Sequence[Operation]) -> None:
+    del operation
+    said = incident.spec.fleet.front
+    if left:
+        _retries(incident, left[-1])
+    elif said is not None and said.clients is not None:
+        _retries(incident, {"verb": "client-retries", "retries": str(said.clients.retries)})
+
+
+def _no_clients(incident: Incident, operation: Operation) -> str:
+    del operation
+    if incident.world.cluster.front.clients is None:
+        return "client-retries: the clients here do not send again."
+    return ""
+
+
 GATEWAY_KINDS = {
+    "client-retries": Kind(
+        key="retries",
+        target="clients",
+        apply=_retries,
+        undo=_retries_back,
+        why_not=_no_clients,
+        describe=lambda operation: (
+            f"The clients' library sends again {operation['retries']} times at most"
+        ),
+    ),
     "close-upstream": Kind(
         key="close",
         target="gateway_streams",

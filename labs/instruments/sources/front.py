@@ -47,6 +47,11 @@ SOURCES: dict[str, Source] = {
         lambda view, command: front_views.connections(view),
         always({"^  without": "ghost_share", "^closed by": "closed_share_5m"}),
     ),
+    "attempts": Source(
+        always("attempts"),
+        lambda view, command: answers.attempts(view),
+        always({"^first": "first_rate_5m", "^sent again": "retry_share_5m"}),
+    ),
     "slots": Source(
         always("slots"),
         lambda view, command: front_views.slots(view),
