@@ -25,7 +25,13 @@ def request(*, first=None, last=None, finish=None, outputs=0, gap=0.0, **other):
 def done(**other):
     """It got its first token after 2 s and its 21st and last after 7, with one pause of 1.5 s."""
     return request(
-        first=102.0, last=107.0, finish=107.0, outputs=21, gap=1.5, status=Status.FINISHED, **other
+        first=102.0,
+        last=107.0,
+        finish=107.0,
+        outputs=21,
+        gap=1.5,
+        status=Status.FINISHED,
+        **{"max_tokens": 21, **other},
     )
 
 
@@ -96,3 +102,20 @@ def test_a_stream_that_its_own_user_closed_is_not_lost():
 def test_a_measure_that_does_not_exist_is_an_error():
     with pytest.raises(ValueError, match="no measure 'itl'"):
         felt(done(), "itl", 110.0)
+
+
+def test_an_answer_that_ended_at_the_context_was_not_given_as_asked():
+    assert felt(done(max_tokens=100), "answered", 107.0) is None
+    assert felt(done(max_tokens=100), "ttft", 107.0) == 2.0
+
+
+def test_who_was_wrong_and_was_told_so_has_been_answered_at_once():
+    told = request(finish=100.0, status=Status.ABORTED, refusal="missing_role", http_status=400)
+    assert not is_lost(told)
+    assert [felt(told, measure, 500.0) for measure in MEASURES] == [0.0] * len(MEASURES)
+
+
+def test_who_was_wrong_and_was_answered_500_has_not():
+    hidden = request(finish=100.0, status=Status.ABORTED, refusal="missing_role", http_status=500)
+    assert is_lost(hidden)
+    assert felt(hidden, "answered", 500.0) is None
