@@ -171,7 +171,8 @@ def free_answers(spec: LabSpec) -> Iterator[Line]:
             prior
             * max(
                 localisation_share(graph, frozenset(chosen), frozenset(accepted))
-                for accepted in spec.hypotheses[name].answer.components
+                # In a healthy control nothing is to be named.
+                for accepted in spec.hypotheses[name].answer.components or ((),)
             )
             for name, prior in priors.items()
         )

@@ -75,6 +75,16 @@ def test_no_constant_answer_is_right_too_often(spec):
     assert all(line.verdict != "red" for line in proof.free_answers(spec))
 
 
+def test_nothing_is_to_be_named_in_a_healthy_control(spec):
+    """A lab with one says so for that world: no components."""
+    name = next(iter(spec.hypotheses))
+    answer = spec.hypotheses[name].answer.model_copy(update={"components": ()})
+    calm = spec.hypotheses[name].model_copy(update={"answer": answer})
+    control = spec.model_copy(update={"hypotheses": {**spec.hypotheses, name: calm}})
+    before, after = (next(iter(proof.free_answers(each))) for each in (spec, control))
+    assert after.value <= before.value
+
+
 def test_the_budget_leaves_room_and_does_not_pay_for_everything(spec, route):
     lines = list(proof.budget(spec, {"demand": spent_s(route.log)}))
     assert all(line.verdict != "red" for line in lines)
