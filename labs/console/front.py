@@ -66,6 +66,8 @@ READERS: dict[str, Reader] = {
     "close-upstream": bare("close-upstream"),
     "attempts": _fixed("attempts", "attempts --last 5m"),
     "client-retries": _client_retries,
+    "ages": _fixed("ages", "ages --last 5m"),
+    "ready-after-warm-up": bare("ready-after-warm-up"),
     "slots": _fixed("slots", "slots"),
     "streams": _fixed("streams", "streams --last 5m"),
 }
@@ -81,6 +83,8 @@ VERBS: dict[str, str] = {
     "close-upstream": "have the gateway close the engine's connection when a client goes",
     "attempts": "what was sent for the first time, and what again",
     "client-retries": "how often the clients' library sends again what failed",
+    "ages": "since when each replica is ready, and TTFT by its age",
+    "ready-after-warm-up": "have the readiness probe of replicas wait for their warm-up",
     "slots": "what bounds how many requests run at once",
     "streams": "how fast answers come once they have begun",
 }

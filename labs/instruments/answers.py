@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from labs.instruments.prometheus.scrapes import EPOCH_S
 from labs.instruments.signals import PANEL_S, recent, sent_between
 from labs.simulator.gateway import answer, is_clamped
 from labs.simulator.http_answers import BAD_REQUEST, NOT_FOUND, OK, SERVER_ERROR, HttpAnswer, Probe
@@ -195,7 +196,7 @@ def _probe(view: View, name: str) -> HttpAnswer:
         "no-role": Probe(model=gateway.model, roles=(None,)),
         "prompt-long": Probe(model=gateway.model, prompt_tokens=most + 900),
     }
-    return answer(gateway, config, bodies[name])
+    return answer(gateway, config, bodies[name], created_s=EPOCH_S + round(view.now_s))
 
 
 def probed(view: View, name: str) -> str:

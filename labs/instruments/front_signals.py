@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 from labs.instruments.answers import ANSWER_SIGNALS
 from labs.instruments.experience import felt
-from labs.instruments.signals import PANEL_S, SHORT_S, recent, sample_at, sent_between, window
+from labs.instruments.signals import (
+    PANEL_S,
+    SHORT_S,
+    quantile,
+    recent,
+    sample_at,
+    sent_between,
+    window,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,6 +22,8 @@ if TYPE_CHECKING:
     from labs.instruments.signals import View
     from labs.simulator.request import Request
 
+YOUNG_S = 100.0
+"""For so long after it is ready a replica counts as young. Scenario constant."""
 SLOW_TPOT_S = 0.025
 """An answer slower than this a token, 40 tokens a second, counts as slow. Scenario constant."""
 
@@ -99,6 +109,35 @@ def closed_share_5m(view: View) -> float | None:
     return sum(each.is_cancelled for each in sent) / len(sent) if sent else None
 
 
+def is_young(view: View, request: Request) -> bool:
+    """Return whether a request came to a replica that had been ready for less than YOUNG_S."""
+    lives = view.cluster.engines[request.replica].processes[1:]
+    return any(0 <= request.arrival_s - life.up_s < YOUNG_S for life in lives)
+
+
+def ttfts_by_age(view: View) -> tuple[list[float], list[float]]:
+    """Return the TTFTs of five minutes at young replicas and at the others, seconds; who waits has waited so far."""
+    young: list[float] = []
+    others: list[float] = []
+    for request in sent_between(view.cluster, view.now_s - PANEL_S, view.now_s):
+        if request.refusal:
+            continue
+        first_s = request.first_token_s
+        until_s = view.now_s if first_s is None or first_s > view.now_s else first_s
+        (young if is_young(view, request) else others).append(until_s - request.sent_s)
+    return young, others
+
+
+def young_ttft_p95_s(view: View) -> float | None:
+    """Return p95 TTFT of what came to young replicas in five minutes, seconds."""
+    return quantile(ttfts_by_age(view)[0], 0.95)
+
+
+def settled_ttft_p95_s(view: View) -> float | None:
+    """Return p95 TTFT of what came to the other replicas in five minutes, seconds."""
+    return quantile(ttfts_by_age(view)[1], 0.95)
+
+
 def running_mean_5m(view: View) -> float | None:
     """Return how many requests ran on all replicas, the mean of five minutes' samples."""
     totals = [0.0, 0.0]
@@ -117,6 +156,8 @@ FRONT_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
     "running": running,
     "slots_used": slots_used,
     "prefill_share": prefill_share,
+    "young_ttft_p95_s": young_ttft_p95_s,
+    "settled_ttft_p95_s": settled_ttft_p95_s,
     "ghost_share": ghost_share,
     "closed_share_5m": closed_share_5m,
     "slow_share_5m": slow_share_5m,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labs.instruments.experience import felt
-from labs.instruments.front_signals import FRONT_SIGNALS, ghosts
+from labs.instruments.front_signals import FRONT_SIGNALS, ghosts, ttfts_by_age
 from labs.instruments.replica_signals import tpot_p95_at
 from labs.instruments.signals import PANEL_S, quantile, recent, sample_at
 
@@ -84,3 +84,23 @@ def connections(view: View) -> str:
             f"closed by their user        {said:>5} of the streams of the last 5 min",
         ]
     )
+
+
+def ages(view: View) -> str:
+    """Return since when each replica has been ready, and p95 TTFT by the age of the replica that was asked."""
+    lines = []
+    for replica, engine in enumerate(view.cluster.engines):
+        up_s = max(life.up_s for life in engine.processes)
+        state = (
+            f"ready for {view.now_s - up_s:5.0f} s"
+            if up_s <= view.now_s
+            else f"starting, {up_s - view.now_s:.0f} s to go"
+        )
+        lines.append(f"replica-{replica}  {state}")
+    young, others = ttfts_by_age(view)
+    for name, values in (("asked while younger than 100 s", young), ("asked later", others)):
+        p95 = quantile(values, 0.95)
+        lines.append(
+            f"{name:31}{len(values):5} requests  p95 TTFT {'-' if p95 is None else f'{p95:.2f} s'}"
+        )
+    return "\n".join(lines)

@@ -21,6 +21,7 @@ from labs.simulator.router import Policy, RoundRobin, Router
 
 if TYPE_CHECKING:
     from labs.simulator.cluster import Cluster
+    from labs.simulator.rolling import Rollout
 
 EXIT_LINGER_S = 5.0
 """From the last answer to the end of a process told to stop: vLLM 0.32.0, one observation (3 s to 8 s after SIGTERM)."""
@@ -64,6 +65,8 @@ class Front:
         """Replicas whose readiness probe fails."""
         self.stopping: set[int] = set()
         """Replicas whose server was told to stop and ends what it has."""
+        self.rollout: Rollout | None = None
+        """How replicas are replaced, where they are."""
         self.reacts = False
         self._now_ps = to_ps(cluster.now_s)
         self._delays = random.Random(f"router-delay:{seed}")
@@ -321,6 +324,7 @@ class Front:
             self.reacts, sorted(event[:3] for event in self._events),
             None if self.closed_loop is None else self.closed_loop.state(),
             self._delays.getstate(), self._sheds.getstate(), astuple(self.cluster.router_delay),
+            *(() if self.rollout is None else (self.rollout,)),
         )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from labs.specs.base import Frozen, PositiveSeconds, Range, Seconds, Share
+from labs.specs.base import Frozen, PositiveSeconds, Range, Seconds
 
 
 class ClientsSpec(Frozen):
@@ -84,7 +84,4 @@ class FrontWorld(Frozen):
     aborts: Literal["run_on", "lose_blocks"] | None = None
     """What becomes of a cancelled request on every replica."""
     ready_before_warm_up: bool = False
-    no_drain: bool = False
-    """Replicas get SIGTERM while they stream."""
-    flapping_share: Share | None = None
-    """Share of each minute for which the readiness probe of one replica fails."""
+    """Replicas that start from now on are ready before they have warmed up."""

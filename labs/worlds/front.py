@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from labs.simulator.clients import Clients
 from labs.simulator.faults import MixChange, RateChange, Shedding, SlowSteps
 from labs.simulator.gateway import Gateway, GatewayChange
-from labs.simulator.lifetime import AbortsIgnored, AbortsLoseBlocks
+from labs.simulator.lifetime import AbortsIgnored, AbortsLoseBlocks, StartUp
+from labs.simulator.rolling import Rolling, Rollout
 from labs.simulator.workload import LengthDistribution, RequestClass
 from labs.worlds.traffic import MAX_OUTPUT_TOKENS, chat
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from labs.simulator.cluster import Cluster
     from labs.simulator.faults import Fault
     from labs.specs import LabSpec
-    from labs.specs.front import AddedRequests, ClientsSpec, FrontWorld, GatewaySpec
+    from labs.specs.front import AddedRequests, ClientsSpec, FrontWorld, GatewaySpec, RollingSpec
     from labs.worlds.draws import Draws
     from labs.worlds.fleet import Fleet
 
@@ -39,10 +40,29 @@ def prepare(spec: LabSpec, cluster: Cluster, fleet: Fleet, draws: Draws) -> None
     said = spec.fleet.front
     if said is None:
         return
+    if said.rolling is not None:
+        cluster.front.rollout = rollout_of(said.rolling, draws)
+        every_s = float(said.rolling.every_s)
+        first_s = spec.timeline.starts_at_s + draws.uniform("rolling_phase", (0.0, every_s))
+        cluster.schedule(round(first_s), Rolling(every_s, spec.fleet.replicas))
     if said.gateway is not None:
         cluster.front.gateway = gateway_of(spec, said.gateway)
     if said.clients is not None:
         cluster.front.set_clients(clients_of(said.clients, draws))
+
+
+def rollout_of(said: RollingSpec, draws: Draws, *, cold: bool = False) -> Rollout:
+    """Return how replicas are replaced; ``cold``: they say that they are ready before they have warmed up."""
+    each = said.start_up
+    start_up = StartUp(
+        process_s=each.process_s,
+        weights_s=each.weights_s,
+        profile_s=each.profile_s,
+        warm_up_s=round(draws.uniform("warm_up", each.warm_up_s)),
+        readiness="before_warm_up" if cold else "after_warm_up",
+        cold_steps=each.cold_steps,
+    )
+    return Rollout(start_up, float(said.drain_s))
 
 
 def clients_of(said: ClientsSpec, draws: Draws) -> Clients:
@@ -77,6 +97,10 @@ def faults(spec: LabSpec, ails: FrontWorld, draws: Draws) -> list[Fault]:
     if ails.aborts is not None:
         kind = AbortsIgnored if ails.aborts == "run_on" else AbortsLoseBlocks
         found += [kind(replica) for replica in range(spec.fleet.replicas)]
+    if ails.ready_before_warm_up:
+        if spec.fleet.front is None or spec.fleet.front.rolling is None:
+            raise ValueError(f"{spec.slug}: ready_before_warm_up needs fleet.front.rolling")
+        found.append(rollout_of(spec.fleet.front.rolling, draws, cold=True))
     if ails.shed_share is not None:
         found.append(Shedding(draws.uniform("shed_share", ails.shed_share)))
     return found

@@ -69,7 +69,22 @@ def _no_clients(incident: Incident, operation: Operation) -> str:
     return ""
 
 
+def _ready_after_warm_up(incident: Incident, operation: Operation) -> None:
+    del operation
+    front = incident.world.cluster.front
+    if front.rollout is not None:
+        start_up = replace(front.rollout.start_up, readiness="after_warm_up")
+        front.rollout = replace(front.rollout, start_up=start_up)
+
+
 GATEWAY_KINDS = {
+    "ready-after-warm-up": Kind(
+        key="readiness",
+        target="readiness",
+        apply=_ready_after_warm_up,
+        lasts="nobody wants cold replicas in rotation again.",
+        describe=lambda operation: "The readiness probe of replicas waits for their warm-up",
+    ),
     "client-retries": Kind(
         key="retries",
         target="clients",

@@ -52,6 +52,11 @@ SOURCES: dict[str, Source] = {
         lambda view, command: answers.attempts(view),
         always({"^first": "first_rate_5m", "^sent again": "retry_share_5m"}),
     ),
+    "ages": Source(
+        always("ages"),
+        lambda view, command: front_views.ages(view),
+        always({"^asked while": "young_ttft_p95_s", "^asked later": "settled_ttft_p95_s"}),
+    ),
     "slots": Source(
         always("slots"),
         lambda view, command: front_views.slots(view),
