@@ -73,7 +73,9 @@ def build(spec: LabSpec, hypothesis: str, seed: int) -> World:
     )
     for room in (memory, front, inside):
         room.prepare(spec, cluster, fleet, draws)
-    return World(hypothesis, seed, inside.deployed(fault, fleet), cluster, fleet.full_pool_step_s, *burst)
+    return World(
+        hypothesis, seed, inside.deployed(fault, fleet), cluster, fleet.full_pool_step_s, *burst
+    )
 
 
 def full_pool_step_s(fleet: Fleet) -> float:

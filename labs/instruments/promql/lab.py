@@ -138,7 +138,9 @@ def instrument_of(query: Query) -> str:
 
 def _instrument(metric: str) -> str:
     if metric in RECORDED:
-        return {"slo:ttft_p95": "slo", "slo:itl_p99": "itl", "slo:itl_mean": "itl"}.get(metric, "gaps")
+        return {"slo:ttft_p95": "slo", "slo:itl_p99": "itl", "slo:itl_mean": "itl"}.get(
+            metric, "gaps"
+        )
     if metric in ROUTER_SERIES:
         return "router"
     if metric in DCGM:

@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
 ROUTER = "router_forward_duration_seconds"
 ROUTER_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-RECORDED = {"slo:ttft_p95": "ttft_p95_s", "slo:gap_p95": "gap_p95_s", "slo:itl_p99": "itl_p99_s", "slo:itl_mean": "itl_mean_s"}
+RECORDED = {
+    "slo:ttft_p95": "ttft_p95_s",
+    "slo:gap_p95": "gap_p95_s",
+    "slo:itl_p99": "itl_p99_s",
+    "slo:itl_mean": "itl_mean_s",
+}
 """Recording rules of this cluster: computed from the clients' side."""
 RULE_EVERY_S = 30.0
 """How often a recording rule is evaluated."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from labs.console import Command
     from labs.instruments.signals import View
 
+
 def _start(view: View, command: Command) -> str:
     """Return what the servers said of their kernels at their latest start, or of their memory where that is followed."""
     replicas = [r for r in sorted(view.cluster.kernels) if r < len(view.cluster.engines)]
