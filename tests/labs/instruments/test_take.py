@@ -75,7 +75,7 @@ def test_a_signal_is_read_only_if_its_line_survives_the_filter(world, line, seen
     ],
 )
 def test_a_replica_that_is_not_there_is_refused_with_those_that_are(world, line):
-    with pytest.raises(NotMeasured, match="no replica . on this cluster; it has replica-0"):
+    with pytest.raises(NotMeasured, match=r"no replica . on this cluster; it has replica-0"):
         take(world.view, parse(line))
 
 
