@@ -51,6 +51,7 @@ def spec_digest(spec: LabSpec) -> str:
     """Return the digest of what a spec says about its worlds, 64 hexadecimal digits."""
     # What stands at its default is left out, so that a new key of the format changes no lab that does not use it.
     said = spec.model_dump(mode="json", include=_WORLD_KEYS, exclude_defaults=True)
+    said["fleet"].pop("engine", None)  # Names and formats; the engine underneath is the same.
     said["slos"] = {name: {**slo, "title": ""} for name, slo in said["slos"].items()}
     said["signals"] = {
         name: (each.unit, each.kind, each.transform, each.resolution)

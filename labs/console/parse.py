@@ -29,7 +29,7 @@ _ELSEWHERE = {
     "htop": "`nvidia-smi` shows the GPUs, `steps` shows what the engine does with them",
     "py-spy": "Profilers come with another lab; `steps --last 60s` shows what each step was made of",
     "nsys": "Profilers come with another lab; `steps --last 60s` shows what each step was made of",
-    "ls": "The files that you can read are /var/log/vllm/engine.log and the request log: `tail /var/log/vllm/engine.log`, `request-log`",
+    "ls": "The files that you can read are /var/log/vllm/engine.log, or /var/log/sglang/server.log where SGLang serves, and the request log: `tail /var/log/vllm/engine.log`, `request-log`",
     "vim": "Nothing can be edited here; flags are given to `restart`",
     "vi": "Nothing can be edited here; flags are given to `restart`",
     "kill": "`restart` stops the engine and starts it again; nothing else can be killed",
@@ -54,6 +54,7 @@ VERBS = {
     "access-log": "what the gateway answered, by status",
     "server-info": "SGLang's /server_info",
     "loads": "SGLang's /v1/loads",
+    "sglang-log": "SGLang's log: prefill batches, decode batches, retractions",
 }
 
 

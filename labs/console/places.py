@@ -6,11 +6,12 @@ import re
 
 FILES: dict[str, str] = {
     "engine.log": "engine-log",
+    "server.log": "sglang-log",
     "startup.log": "startup-log",
     "nccl.log": "nccl-log",
     "access.log": "access-log",
 }
-"""Name of a file under /var/log/vllm -> the verb that reads it. ``engine-1.log`` is replica 1's."""
+"""Name of a file under /var/log/vllm or /var/log/sglang -> its verb. ``engine-1.log`` is replica 1's."""
 
 ADDRESSES: dict[tuple[int, str], str] = {
     (8000, "/metrics"): "metrics",
@@ -20,6 +21,9 @@ ADDRESSES: dict[tuple[int, str], str] = {
     (30000, "/v1/loads"): "loads",
 }
 """(port, path) -> the verb that asks it. The host is localhost, or ``replica-1`` for replica 1's node."""
+
+OLD_NAMES = {"/get_server_info": "/server_info"}
+"""Paths that SGLang still answers, deprecated -> what they are called now. The command's target keeps the old one."""
 
 _FILE = re.compile(r"(?:.*/)?(?P<name>[a-z]+)(?:-(?P<replica>\d))?\.log", re.ASCII)
 _HOST = re.compile(r"localhost|127\.0\.0\.1|replica-(?P<replica>\d)", re.ASCII)

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from labs.console.commands import Command, Filter, Reader, Refusal, unknown
 from labs.console.durations import duration_s
 from labs.console.filters import read_filter
-from labs.console.places import ADDRESSES, file_at, host_at
+from labs.console.places import ADDRESSES, OLD_NAMES, file_at, host_at
 
 
 def _curl(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
@@ -34,13 +34,14 @@ def _curl(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusa
     options = host_at(host)
     if options is None:
         return Refusal(
-            "curl: localhost answers, and replica-0, replica-1, … where a lab has several: 8000 is the engine, 9090 Prometheus, 9400 DCGM."
+            "curl: localhost answers, and replica-0, replica-1, … where a lab has several: 8000 is vLLM, 30000 SGLang, 9090 Prometheus, 9400 DCGM."
         )
     if port == 8000 and parts.path in {"/health", "/version"}:  # noqa: PLR2004
         return Command("metrics", target=parts.path, options=options, filters=filters)
     verb = ADDRESSES.get((port or 80, parts.path))
     if verb is not None:
-        return Command(verb, target=parts.query, options=options, filters=filters)
+        target = parts.path if parts.path in OLD_NAMES else parts.query
+        return Command(verb, target=target, options=options, filters=filters)
     if port == 9090 and parts.path == "/api/v1/query":  # noqa: PLR2004
         raw = parts.query
         queries = parse_qs(raw.replace("+", "%2B")).get("query", [])
@@ -50,7 +51,7 @@ def _curl(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusa
             )
         return Command("promql", target=unquote(queries[0]), filters=filters)
     return Refusal(
-        "curl: nothing answers there. localhost:8000/metrics is the engine, localhost:9090/api/v1/query?query=… Prometheus, localhost:9400/metrics DCGM."
+        "curl: nothing answers there. localhost:8000/metrics is vLLM, localhost:30000/v1/loads and /server_info SGLang, localhost:9090/api/v1/query?query=… Prometheus, localhost:9400/metrics DCGM."
     )
 
 
@@ -141,7 +142,9 @@ def grep_file(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Re
 def read_file(name: str, arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
     found = file_at(arguments[-1])
     if found is None:
-        return Refusal(f"{name}: the file here is /var/log/vllm/engine.log.")
+        return Refusal(
+            f"{name}: the file here is /var/log/vllm/engine.log, or /var/log/sglang/server.log where SGLang serves."
+        )
     verb, where = found
     options = arguments[:-1]
     if name in {"cat", "less"}:

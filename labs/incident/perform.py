@@ -19,7 +19,7 @@ from labs.incident.changes import (
 from labs.incident.gauges import alarm_now, promises
 from labs.incident.state import Incident, Outcome, advance, clock
 from labs.instruments import engine_state
-from labs.instruments.take import READING_VERBS, NotMeasured, instrument_of, take
+from labs.instruments.take import READING_VERBS, NotMeasured, check_engine, instrument_of, take
 
 if TYPE_CHECKING:
     from labs.incident.state import Operation, Progress
@@ -78,6 +78,7 @@ def perform(
 
 def price(spec: LabSpec, command: Command) -> int:
     """Return what a command costs, incident seconds. Raises NotMeasured for what no instrument measures."""
+    check_engine(spec.fleet.engine, command)
     if command.verb == "metrics" and command.target:
         return 0
     if command.verb in READING_VERBS or command.verb not in _OTHER_VERBS:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from labs.instruments.sglang import launch
 from labs.instruments.signals import SHORT_S, SIGNALS, window
 
 if TYPE_CHECKING:
     from labs.instruments.signals import View
     from labs.worlds import Fleet
+
+_CONTINUED = " \\\n    "
 
 
 def steps(view: View) -> str:
@@ -78,7 +81,9 @@ def _wanted(view: View) -> int:
 
 
 def flags(fleet: Fleet) -> str:
-    """Return the command line that the engine runs with."""
+    """Return the command line that the engine runs with, in the words of the fleet's engine."""
+    if fleet.engine == "sglang":
+        return launch(fleet, between=_CONTINUED)
     config = fleet.config
     words = [
         f"vllm serve {fleet.profile_name}",
@@ -94,4 +99,4 @@ def flags(fleet: Fleet) -> str:
     ]
     if config.allow_whole_prefill:
         words.append("--allow-whole-prefill")
-    return " \\\n    ".join(words)
+    return _CONTINUED.join(words)

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from labs.instruments.signals import View
     from labs.simulator.engine import Engine
     from labs.simulator.request import Request
+    from labs.simulator.scheduler import EngineConfig
     from labs.simulator.telemetry import Sample
+    from labs.worlds import Fleet
 
 VERSION = "0.5.23"
 PORT = 30000
@@ -35,6 +37,31 @@ RETRACT_DECODE_STEPS = 20
 _GIB = 2**30
 
 
+def launch(fleet: Fleet, *, between: str = " ") -> str:
+    """Return the command line that a server runs with, under SGLang's names for the engine's settings."""
+    config = fleet.config
+    words = [
+        f"python -m sglang.launch_server --model-path {fleet.profile_name}",
+        f"--tp {fleet.tensor_parallel_size}",
+        f"--port {PORT}",
+        f"--max-running-requests {config.max_num_seqs}",
+        f"--chunked-prefill-size {_chunk(config)}",
+        f"--context-length {config.max_model_len}",
+        f"--kv-cache-dtype {'fp8_e4m3' if fleet.fp8_kv else 'auto'}",
+        f"--page-size {config.block_size}",
+        f"--schedule-policy {config.policy}",
+        "--schedule-conservativeness 1.0",
+        *([] if config.enable_prefix_caching else ["--disable-radix-cache"]),
+        "--enable-metrics",
+    ]
+    return between.join(words)
+
+
+def _chunk(config: EngineConfig) -> int:
+    """Return the tokens that a prefill batch takes at most; SGLang says -1 where prompts go in whole."""
+    return config.max_num_batched_tokens if config.enable_chunked_prefill else -1
+
+
 def server_info(view: View, replica: int = 0) -> str:
     """Return the JSON of ``/server_info``: resolved arguments, the scheduler, and each DP rank's state."""
     engine = view.cluster.engines[replica]
@@ -46,23 +73,22 @@ def server_info(view: View, replica: int = 0) -> str:
         "served_model_name": profile.name,
         "host": "0.0.0.0",  # noqa: S104  (what the server was told, in the fleet that is told of)
         "port": PORT,
-        "tp_size": profile.tensor_parallel_size,
+        "tp_size": view.fleet.tensor_parallel_size,
         "dp_size": 1,
         "context_length": config.max_model_len,
         "schedule_policy": "fcfs" if config.policy == "fcfs" else "priority",
         "schedule_conservativeness": 1.0,
-        "chunked_prefill_size": config.max_num_batched_tokens,
+        "chunked_prefill_size": _chunk(config),
         "max_running_requests": config.max_num_seqs,
         "kv_cache_dtype": "fp8_e4m3" if view.fleet.fp8_kv else "auto",
         "disable_radix_cache": not config.enable_prefix_caching,
         "page_size": config.block_size,
         "enable_metrics": True,
     }
-    launch = f"python -m sglang.launch_server --model-path {profile.name} --tp-size {profile.tensor_parallel_size}"
     return json.dumps(
         {
             **arguments,
-            "launch_command": launch,
+            "launch_command": launch(view.fleet),
             "scheduler_info": {
                 "status": "ready" if process is not None else "starting",
                 "max_total_num_tokens": tokens,
@@ -79,7 +105,7 @@ def server_info(view: View, replica: int = 0) -> str:
 
 def _internal_state(view: View, engine: Engine) -> dict[str, object]:
     return {
-        "world_size": view.fleet.profile.tensor_parallel_size,
+        "world_size": view.fleet.tensor_parallel_size,
         "effective_max_running_requests_per_dp": engine.config.max_num_seqs,
         "last_gen_throughput": round(_throughput(view, engine), 2),
         "memory_usage": _memory(view, engine),
@@ -115,7 +141,9 @@ def _throughput(view: View, engine: Engine) -> float:
 def loads(
     view: View, replica: int = 0, *, include: Sequence[str] = ("core",), prometheus: bool = False
 ) -> str:
-    """Return ``/v1/loads?include=…`` as JSON, or with ``format=prometheus`` as text.
+    """Return ``/v1/loads?include=…`` as JSON, or with ``format=prometheus`` the core section as text.
+
+    What runs, waits and is held is as the last sample left it, as the signals have it.
 
     Raises ValueError, whose message helps, for a section that does not exist.
     """
@@ -139,8 +167,10 @@ def loads(
         elif section == "memory":
             rank["memory"] = _memory(view, engine)
         elif section == "queues":
-            retracted = sum(1 for request in engine.waiting if request.num_output_tokens)
-            rank["queues"] = {"waiting": len(engine.waiting) - retracted, "retracted": retracted}
+            _, queued, _ = _gauges(view, engine)
+            again = sum(1 for request in engine.waiting if request.num_output_tokens)
+            retracted = min(queued, again)
+            rank["queues"] = {"waiting": queued - retracted, "retracted": retracted}
         else:
             rank[section] = None
     return json.dumps(
@@ -150,25 +180,35 @@ def loads(
 
 def _core(view: View, engine: Engine) -> dict[str, float]:
     total = engine.config.usable_blocks * engine.config.block_size
-    used = engine.num_used_blocks * engine.config.block_size
+    running, queued, usage = _gauges(view, engine)
+    used = round(usage * total)
     waiting = sum(request.num_tokens for request in engine.waiting)
     served = [request for request in engine.requests if request.first_scheduled_ps is not None]
     prompts = sum(request.prompt_tokens for request in served)
     cached = sum(request.cached_tokens for request in served)
-    running = len(engine.running)
     return {
         "num_running_reqs": running,
-        "num_waiting_reqs": len(engine.waiting),
+        "num_waiting_reqs": queued,
         "num_waiting_uncached_tokens": waiting,
         "num_used_tokens": used,
         "num_total_tokens": used + waiting,
         "max_total_num_tokens": total,
         "max_running_requests": engine.config.max_num_seqs,
-        "token_usage": round(used / total, 4),
+        "token_usage": round(usage, 4),
         "gen_throughput": round(_throughput(view, engine), 2),
         "cache_hit_rate": round(cached / prompts, 4) if prompts else 0.0,
         "utilization": round(running / engine.config.max_num_seqs, 4),
     }
+
+
+def _gauges(view: View, engine: Engine) -> tuple[int, int, float]:
+    """Return (running, waiting, share of the pool held), as the last sample left them."""
+    sample = sample_at(engine, view.now_s)
+    return (
+        (0, 0, 0.0)
+        if sample is None
+        else (sample.running, sample.waiting, sample.kv_cache_usage_perc)
+    )
 
 
 def sglang_log(view: View, replica: int = 0) -> str:

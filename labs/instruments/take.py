@@ -11,13 +11,14 @@ from labs.instruments import dashboards, promql
 from labs.instruments.hardware_signals import HARDWARE_SIGNALS
 from labs.instruments.registry import SIGNALS
 from labs.instruments.sources import SOURCES, NotMeasured
+from labs.instruments.sources.sglang import check_engine
 
 if TYPE_CHECKING:
     from labs.instruments.dashboards import Panel
     from labs.instruments.registry import Value
     from labs.instruments.signals import View
 
-__all__ = ["READING_VERBS", "NotMeasured", "Shown", "instrument_of", "take"]
+__all__ = ["READING_VERBS", "NotMeasured", "Shown", "check_engine", "instrument_of", "take"]
 
 READING_VERBS = {*SOURCES, "promql", "dashboard"}
 
@@ -49,6 +50,7 @@ def instrument_of(command: Command) -> str:
 
 def take(view: View, command: Command) -> Shown:
     """Return what the command prints at ``view.now_s``. Raises NotMeasured for what cannot be shown."""
+    check_engine(view.fleet.engine, command)
     instrument_of(command)  # What no instrument has is not measured.
     view = replace(view, replica=_replica(view, command))
     if command.verb == "promql":

@@ -67,6 +67,7 @@ class Fleet(Frozen):
     replica_ready_after_s: Seconds
     replicas: Annotated[int, Field(ge=1)] = 1
     engine: Literal["vllm", "sglang"] = "vllm"
+    """Whose names the servers have. It changes no world and no signal."""
     tensor_parallel_size: Annotated[int, Field(ge=1)] = 4
     hardware: HardwareFleet | None = None
     memory: MemoryFleet | None = None

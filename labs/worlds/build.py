@@ -112,6 +112,7 @@ def _fleet(spec: LabSpec, fault: FaultyWorld | None, draws: Draws) -> Fleet:
         blocks,
         config,
         tensor_parallel_size=spec.fleet.tensor_parallel_size,
+        engine=spec.fleet.engine,
     )
     return inside.fleet(spec, memory.fleet(spec, fleet, draws), draws)
 

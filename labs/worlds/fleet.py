@@ -24,6 +24,8 @@ class Fleet:
     config: EngineConfig
     fp8_kv: bool = False
     tensor_parallel_size: int = 4
+    engine: str = "vllm"
+    """Whose names, addresses and log the servers have: vllm or sglang. The rules underneath are vLLM's."""
 
     @property
     def pool_tokens(self) -> int:

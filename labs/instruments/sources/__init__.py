@@ -1,6 +1,6 @@
 """Every verb that measures, by area."""
 
-from labs.instruments.sources import front, hardware, inside, memory, serving
+from labs.instruments.sources import front, hardware, inside, memory, serving, sglang
 from labs.instruments.sources.source import Marks, NotMeasured, Source, always
 
 __all__ = ["SOURCES", "Marks", "NotMeasured", "Source", "always"]
@@ -11,4 +11,5 @@ SOURCES: dict[str, Source] = {
     **memory.SOURCES,
     **front.SOURCES,
     **inside.SOURCES,
+    **sglang.SOURCES,
 }

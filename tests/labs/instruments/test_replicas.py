@@ -15,7 +15,7 @@ from tests.labs.instruments.hardware_views import view
 
 def with_fleet(name):
     seen = view(name)
-    return replace(seen, fleet=SimpleNamespace(cost=seen.cluster.cost))
+    return replace(seen, fleet=SimpleNamespace(cost=seen.cluster.cost, engine="vllm"))
 
 
 def test_the_ratio_of_ttfts_is_that_of_the_printed_ones_and_names_the_latest():

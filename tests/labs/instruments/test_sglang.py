@@ -27,11 +27,13 @@ def test_the_server_describes_its_pool_and_its_arguments(view):
     assert state["last_gen_throughput"] > 0
 
 
-def test_the_load_is_the_engines(view):
+def test_the_load_is_the_engines_as_its_last_step_left_it(view):
     (rank,) = json.loads(loads(view, include=("core", "memory", "queues")))["loads"]
-    assert rank["num_running_reqs"] == len(view.engine.running)
-    assert rank["num_waiting_reqs"] == len(view.engine.waiting) == sum(rank["queues"].values())
-    assert rank["num_used_tokens"] == view.engine.num_used_blocks * 16
+    sample = view.engine.samples[-1]
+    assert rank["num_running_reqs"] == sample.running
+    assert rank["num_waiting_reqs"] == sample.waiting == sum(rank["queues"].values())
+    total = view.engine.config.usable_blocks * 16
+    assert rank["num_used_tokens"] == round(sample.kv_cache_usage_perc * total)
     assert 0 < rank["token_usage"] <= 1
     assert "token_capacity" in rank["memory"]
     (everything,) = json.loads(loads(view, include=("all",)))["loads"]
