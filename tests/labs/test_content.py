@@ -10,27 +10,14 @@ from tests.labs.conftest import SERVED, SLUG, admitted_seeds
 PLAYS = [name for name in plays.names(SLUG) if name != "reference"]
 NO_PASS = {
     "cap-where-demand-is-the-cause",
-    "cite-everything",
-    "every-change-at-once",
     "raise-max-num-seqs",
-    "restart-only",
-    "right-answers-nothing-read",
-    "says-healthy",
-    "shed-everything",
-    "the-other-worlds-answer",
     "the-routers-fault",
     "wrong-readings",
 }
 """Plays that may not pass, whatever they total."""
 AT_MOST = {
-    ("restart-only", "mitigation"): 10.0,
     ("cap-where-demand-is-the-cause", "mitigation"): 9.9,
     ("no-verification", "mitigation"): 10.0,
-    ("shed-everything", "mitigation"): 0.0,
-    ("name-every-cause", "localisation"): 0.0,
-    ("cite-everything", "evidence"): 0.0,
-    ("right-answers-nothing-read", "evidence"): 0.0,
-    ("right-answers-nothing-read", "economy"): 0.0,
     ("six-citations", "evidence"): 12.0,
     ("wrong-readings", "evidence"): 7.4,
 }
@@ -90,9 +77,7 @@ def test_the_reference_earns_every_point(spec, table, position):
 )
 def test_a_counterexample_stays_below_its_ceiling(spec, table, name, hypothesis):
     play = plays.load_play(SLUG, name)
-    # A dozen re-runs are needed to part so many changes; one world of each kind is enough of that.
-    last = 2 if name == "every-change-at-once" else 3
-    for seed in admitted_seeds(hypothesis)[1:last]:
+    for seed in admitted_seeds(hypothesis)[1:3]:
         judgement, _ = plays.judged(spec, seed, name, table=table)
         assert judgement.graded
         assert judgement.total <= play.ceiling

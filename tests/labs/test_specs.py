@@ -56,7 +56,7 @@ def test_text_that_is_no_toml_is_named_with_its_line(tmp_path):
         ("version = 1", "", "version", "Field required"),
         ("version = 1", "versoin = 1\nversion = 1", "versoin", "Extra inputs"),
         ("version = 1", "version = 0", "version", "greater than or equal to 1"),
-        ("budget_s = 3000", "budget_s = -1", "timeline.budget_s", "greater than 0"),
+        ("budget_s = 3300", "budget_s = -1", "timeline.budget_s", "greater than 0"),
         ("fault_at_s = -960", "fault_at_s = -1900", "timeline", "must rise in this order"),
         ("target = 0.95", "target = 1.5", "slos.ttft.target", "less than or equal to 1"),
         ('measure = "ttft"', 'measure = "itl"', "slos.ttft.measure", "'gap', 'tpot', 'e2e'"),

@@ -92,7 +92,7 @@ def test_a_served_world_was_healthy_before_its_fault(spec, pages):
         ]
         assert max(ttft) <= 0.6
         assert 0.3 < sorted(ttft)[len(ttft) // 2] < 0.55
-        assert 0.45 <= usage <= 0.65
+        assert 0.3 <= usage <= 0.7
         assert sum(s.waiting for s in samples) / len(samples) < 0.1
         assert samples[-1].preemptions - samples[0].preemptions <= 5
 
