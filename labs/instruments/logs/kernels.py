@@ -12,6 +12,7 @@ __all__ = ["ATTENTION_BACKENDS", "FP8_KERNELS", "Kernels", "lines"]
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
 def lines(kernels: Kernels, t_s: float) -> Iterator[Entry]:
     """Return the lines of one start at ``t_s``, in vLLM's order: linear layers, attention, graphs."""
     if kernels.linear_kernel:

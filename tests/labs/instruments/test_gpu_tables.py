@@ -74,7 +74,20 @@ def test_two_processes_on_one_uuid_tell_of_a_neighbour():
 
 def test_dmon_has_the_columns_of_a_hopper_driver():
     head, units, *rows = nvidia_smi(view("hot"), "dmon -c 1").splitlines()
-    assert head.split()[1:] == ["gpu", "pwr", "gtemp", "mtemp", "sm", "mem", "enc", "dec", "jpg", "ofa", "mclk", "pclk"]
+    assert head.split()[1:] == [
+        "gpu",
+        "pwr",
+        "gtemp",
+        "mtemp",
+        "sm",
+        "mem",
+        "enc",
+        "dec",
+        "jpg",
+        "ofa",
+        "mclk",
+        "pclk",
+    ]
     assert len(units.split()) == len(head.split())
     assert [row.split()[-1] for row in rows] == ["1980", "900", "1980", "1980"]
     wide = nvidia_smi(view("hot"), "dmon --gpm-metrics -c 1").splitlines()

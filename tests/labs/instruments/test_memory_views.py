@@ -93,9 +93,7 @@ def test_torchs_summary_separates_present_from_peak(healthy):
 def test_the_start_up_log_is_stamped_and_in_order(healthy):
     lines = startup_log(view(healthy)).splitlines()
     assert lines[-1].endswith("Starting vLLM server on http://0.0.0.0:8000")
-    assert all(
-        re.match(r"\(\w+ pid=\d+\) INFO \d\d-\d\d \d\d:\d\d:\d\d ", line) for line in lines
-    )
+    assert all(re.match(r"\(\w+ pid=\d+\) INFO \d\d-\d\d \d\d:\d\d:\d\d ", line) for line in lines)
     stamps = [re.search(r"\d\d:\d\d:\d\d", line).group() for line in lines]
     assert stamps == sorted(stamps)
 
