@@ -20,7 +20,7 @@ run:  ## set up, then serve the course on http://127.0.0.1:8000 (PORT=â€¦ HOST=â
 test:  ## set up, then every check and every test, the browser's too
 	@$(SETUP) --tests
 	@$(MAKE) --no-print-directory check
-	$(VENV)/pytest -n 2 -m "not browser"
+	$(VENV)/pytest -n 2 --dist worksteal -m "not browser"
 	$(VENV)/pytest -m browser
 
 check:  ## formatting, types, templates, import rules, the course content, migrations
