@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from labs.incident.changes.hardware import AIR_S, KINDS
+from labs.incident.changes import KINDS
+from labs.incident.changes.hardware import AIR_S
 from labs.instruments.hardware_signals import HARDWARE_SIGNALS
 from labs.instruments.signals import View
 from labs.simulator.router import LeastLoaded, RoundRobin

@@ -59,12 +59,6 @@ def _cool(incident: Incident, operation: Operation) -> None:
             cluster.schedule(cluster.now_s + AIR_S, ThrottleEnd(node, gpu))
 
 
-def _evict(incident: Incident, operation: Operation) -> None:
-    del operation
-    for tenant in tuple(_hardware(incident).tenants):
-        repairs.evict(incident.world.cluster, tenant.pid)
-
-
 def _unset_env(incident: Incident, operation: Operation) -> None:
     """Roll the replicas one after another, each as long as a restart."""
     cluster, hardware = incident.world.cluster, _hardware(incident)
@@ -158,13 +152,6 @@ KINDS: dict[str, Kind] = {
         apply=_cool,
         lasts="the fans stay up; nothing is gained by slowing them.",
         describe=lambda operation: "The fans of every node were turned up",
-    ),
-    "evict": Kind(
-        key="evict",
-        target="tenants",
-        apply=_evict,
-        lasts="what was ended does not come back by itself.",
-        describe=lambda operation: "Other tenants' processes on these GPUs were ended",
     ),
     "unset-env": Kind(
         key="unset_env",
