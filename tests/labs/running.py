@@ -11,7 +11,7 @@ Status, Kind = Action.Status, Action.Kind
 
 
 @pytest.fixture(autouse=True)
-def _worlds_begin_at_once(monkeypatch, at_page):
+def _worlds_begin_at_once(monkeypatch, at_page, seeds):
     """Every attempt's world is one that was brought to its page before."""
     at_page("demand")
 
@@ -21,7 +21,7 @@ def _worlds_begin_at_once(monkeypatch, at_page):
         return at_page("demand")
 
     monkeypatch.setattr("labs.incident.begin", begin)
-    monkeypatch.setattr("labs.pool.admitted", lambda slug: (11, 12, 13))
+    monkeypatch.setattr("labs.pool.admitted", lambda slug: (seeds["demand"],))
     monkeypatch.setattr("labs.doorbell.ring", lambda attempt_id: None)
     checkpoints._worlds.clear()
 

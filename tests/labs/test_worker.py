@@ -288,7 +288,6 @@ def test_marking_that_cannot_be_run_is_no_zero_and_works_once_the_fault_is_mende
     assert whole(action)["status"] == Status.FAILED
 
     monkeypatch.setattr(tables, "table_for", lambda spec, progress: _table())
-    monkeypatch.setattr("labs.worlds.hypothesis_of", lambda spec, seed: "demand")
     again = attempts.mark_again(begun)
     worker.execute_action(again.pk)
     begun.refresh_from_db()
@@ -309,7 +308,6 @@ def _table():
 @pytest.mark.parametrize("explained", [True, False])
 def test_an_explanation_and_only_that_gives_a_grader_work(begun, monkeypatch, explained):
     monkeypatch.setattr(tables, "table_for", lambda spec, progress: _table())
-    monkeypatch.setattr("labs.worlds.hypothesis_of", lambda spec, seed: "demand")
     if explained:
         attempts.record(begun, Kind.EXPLAIN, {"text": "The pool was too small."})
     action = attempts.finish(begun)
@@ -328,7 +326,6 @@ def test_a_marking_that_was_taken_over_writes_nothing(begun, monkeypatch):
         return _table()
 
     monkeypatch.setattr(tables, "table_for", slow)
-    monkeypatch.setattr("labs.worlds.hypothesis_of", lambda spec, seed: "demand")
     worker.execute_action(action.pk)
     begun.refresh_from_db()
     assert (begun.status, begun.mark) == (Attempt.Status.MARKING, None)
