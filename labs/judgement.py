@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from labs.marking.economy import Economy, ReadingTaken
     from labs.marking.table import Table
     from labs.specs import LabSpec
-    from labs.twins import Atom, Twin
+    from labs.twins import Atom, ToldTwin, Twin
 
 MOST_ATOMS = 4
 DIFFERS = "Your log, run again, gives another world than the one that you left."
@@ -124,9 +124,9 @@ class Case:
 class Runs:
     """The re-runs that a mark compares."""
 
-    now: Twin
-    nothing: Twin
-    reference: Twin
+    now: ToldTwin
+    nothing: ToldTwin
+    reference: ToldTwin
     atoms: list[mitigation.ChangeRerun]
     in_force: tuple[Atom, ...]
     changed: bool
@@ -142,9 +142,9 @@ def _runs(case: Case, progress: Progress | None) -> Runs:
     play(world, operations, max((timed.at_s for timed in operations), default=0))
     in_force = atoms_in_force(world)[:MOST_ATOMS]
     tried = tuple(dict.fromkeys(atom for timed in changes for atom in atoms_of(timed.operation)))
-    now = twins.run(operations, since_s=since_s)
-    nothing = twins.run(keeping(operations, frozenset()), since_s=since_s)
-    best = twins.run(case.reference.operations, since_s=since_s)
+    now = twins.tell(operations, since_s=since_s)
+    nothing = twins.tell(keeping(operations, frozenset()), since_s=since_s)
+    best = twins.tell(case.reference.operations, since_s=since_s)
 
     def judged(twin: Twin) -> mitigation.Rerun:
         return mitigation.Rerun(

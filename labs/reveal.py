@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from labs.marking.economy import ReadingTaken
     from labs.marking.table import Table
     from labs.specs import LabSpec
-    from labs.twins import Twin
+    from labs.twins import ToldTwin
 
 
 def instruments_of(spec: LabSpec) -> list[values.Instrument]:
@@ -49,7 +49,7 @@ def worth_of_first_readings(
 
 
 def prediction_revealed(
-    spec: LabSpec, prediction: dict[str, Any] | None, nothing: Twin
+    spec: LabSpec, prediction: dict[str, Any] | None, nothing: ToldTwin
 ) -> dict[str, Any]:
     """Return what was asked, what the untouched world gave, and how far off the guess was. Never a mark."""
     truth = next((value for at_s, value in nothing.alarm if at_s == spec.prediction.at_s), None)

@@ -47,19 +47,25 @@ class Twin:
     cause_gone: bool
     lost_share: float
     """Share of requests offered since the first change that were shed, failed or cut short."""
+
+    @property
+    def passes(self) -> bool:
+        """Whether the cause is gone and every objective held in every third."""
+        return self.cause_gone and all(each.throughout for each in self.fared.values())
+
+
+@dataclass(frozen=True)
+class ToldTwin(Twin):
+    """A re-run with what the debrief tells of it beside its measures."""
+
     alarm: tuple[tuple[int, float | None], ...]
-    """The alarm's signal over time from the healthy window on, for the debrief."""
+    """The alarm's signal over time from the healthy window on."""
     users_hurt: int
     """Requests since the page that missed an objective, until "done"."""
     parameter: float | None
     """The answer's parameter at the page: x₀; None if the answer asks for none."""
     digest: str
     """Of the world at "done"."""
-
-    @property
-    def passes(self) -> bool:
-        """Whether the cause is gone and every objective held in every third."""
-        return self.cause_gone and all(each.throughout for each in self.fared.values())
 
 
 class Twins:
@@ -82,40 +88,61 @@ class Twins:
         )
         self._page = incident.page_bytes(spec, seed, hypothesis=hypothesis, progress=progress)
         self._known: dict[str, Twin] = {}
+        self._told: dict[str, ToldTwin] = {}
 
     def page(self) -> Incident:
         """Return a fresh copy of the world at its page."""
         world: Incident = pickle.loads(self._page)  # noqa: S301  (our own bytes)
         return world
 
-    def run(
-        self, operations: Sequence[Timed], *, since_s: int | None = None, judge_relapse: bool = True
-    ) -> Twin:
+    def run(self, operations: Sequence[Timed], *, since_s: int | None = None) -> Twin:
         """Return the twin in which these operations are done, each at its own time.
 
         ``since_s`` is when the learner's first change began: losses are counted from there.
         """
-        key = repr((tuple(operations), since_s, judge_relapse))
+        key = repr((tuple(operations), since_s))
+        if key in self._told:
+            return self._told[key]
         if key not in self._known:
-            self._known[key] = self._simulate(operations, since_s, judge_relapse=judge_relapse)
+            world = self.page()
+            play(world, operations, self._done_s, self._progress)
+            self._known[key], _ = self._measured(world, since_s, tell=False)
         return self._known[key]
 
-    def _simulate(
-        self, operations: Sequence[Timed], since_s: int | None, *, judge_relapse: bool
-    ) -> Twin:
+    def tell(self, operations: Sequence[Timed], *, since_s: int | None = None) -> ToldTwin:
+        """Return the twin with what a debrief tells of it, which costs a walk over all its requests."""
+        key = repr((tuple(operations), since_s))
+        if key not in self._told:
+            world = self.page()
+            parameter = self._parameter(world)
+            play(world, operations, self._done_s, self._progress)
+            digest = world.world.cluster.digest()
+            hurt = incident.users_hurt(world, 0.0, float(self._done_s))
+            twin, alarm = self._measured(world, since_s, tell=True)
+            self._told[key] = ToldTwin(
+                fared=twin.fared,
+                cause_gone=twin.cause_gone,
+                lost_share=twin.lost_share,
+                alarm=alarm,
+                users_hurt=hurt,
+                parameter=parameter,
+                digest=digest,
+            )
+        return self._told[key]
+
+    def _measured(
+        self, world: Incident, since_s: int | None, *, tell: bool
+    ) -> tuple[Twin, tuple[tuple[int, float | None], ...]]:
         spec, done_s = self._spec, self._done_s
-        world = self.page()
-        parameter = self._parameter(world)
-        play(world, operations, done_s, self._progress)
-        digest = world.world.cluster.digest()
-        snapshot = pickle.dumps(world, protocol=pickle.HIGHEST_PROTOCOL)
-        hurt = incident.users_hurt(world, 0.0, float(done_s))
+        relapses = spec.hypotheses[self._hypothesis].answer.relapse_replay
+        at_done = pickle.dumps(world, protocol=pickle.HIGHEST_PROTOCOL) if relapses else b""
         plan = spec.mitigation
         from_s = done_s + plan.settle_s
         to_s = from_s + plan.window_s
         incident.advance(world, to_s, self._progress)
-        state_holds = self._state_holds(world)
-        alarm = tuple(incident.alarm_series(world, from_s=spec.timeline.healthy_from_s))
+        gone = self._state_holds(world)
+        healthy_s = spec.timeline.healthy_from_s
+        alarm = tuple(incident.alarm_series(world, from_s=healthy_s)) if tell else ()
         incident.advance(world, to_s + plan.follow_s, self._progress)
         fared = measure(world, from_s, to_s)
         lost = lost_share(
@@ -123,15 +150,9 @@ class Twins:
                 world.world.cluster, float(done_s if since_s is None else since_s), float(to_s)
             )
         )
-        gone = state_holds
-        if (
-            gone
-            and judge_relapse
-            and spec.hypotheses[self._hypothesis].answer.relapse_replay
-            and all(each.throughout for each in fared.values())
-        ):
-            gone = self._heals(pickle.loads(snapshot))  # noqa: S301  (our own bytes)
-        return Twin(fared, gone, lost, alarm, hurt, parameter, digest)
+        if gone and relapses and all(each.throughout for each in fared.values()):
+            gone = self._heals(pickle.loads(at_done))  # noqa: S301  (our own bytes)
+        return Twin(fared, gone, lost), alarm
 
     def _state_holds(self, world: Incident) -> bool:
         predicates = self._spec.hypotheses[self._hypothesis].answer.cause_gone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from labs.console.commands import Command, Refusal, bare
@@ -54,6 +55,17 @@ def _client_retries(arguments: list[str], filters: tuple[Filter, ...]) -> Comman
     return Command("client-retries", options={"retries": arguments[0]})
 
 
+MOST_WORKERS = 512
+
+
+def _batch_workers(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+    value = arguments[0] if len(arguments) == 1 else ""
+    good = re.fullmatch(r"\d{1,3}", value, re.ASCII) and 1 <= int(value) <= MOST_WORKERS
+    if filters or not good:
+        return Refusal(f"batch-workers: say how many, 1 to {MOST_WORKERS}: `batch-workers 16`.")
+    return Command("batch-workers", options={"workers": str(int(value))})
+
+
 READERS: dict[str, Reader] = {
     "panel": _panel,
     "access-log": _fixed("access-log", "access-log --last 5m"),
@@ -70,6 +82,8 @@ READERS: dict[str, Reader] = {
     "ready-after-warm-up": bare("ready-after-warm-up"),
     "slots": _fixed("slots", "slots"),
     "streams": _fixed("streams", "streams --last 5m"),
+    "in-flight": _fixed("in-flight", "in-flight"),
+    "batch-workers": _batch_workers,
 }
 VERBS: dict[str, str] = {
     "access-log": "what the gateway answered, by status",
@@ -87,5 +101,7 @@ VERBS: dict[str, str] = {
     "ready-after-warm-up": "have the readiness probe of replicas wait for their warm-up",
     "slots": "what bounds how many requests run at once",
     "streams": "how fast answers come once they have begun",
+    "in-flight": "who has requests open, and how long they are",
+    "batch-workers": "how many requests the batch job keeps open at most",
 }
 """Verb of a command -> what it is, in the words of ``help``."""

@@ -15,6 +15,7 @@ from labs.instruments.signals import (
     sent_between,
     window,
 )
+from labs.worlds.front import BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,6 +152,36 @@ def running_mean_5m(view: View) -> float | None:
     return totals[0] / totals[1] if totals[1] else None
 
 
+def batch_in_flight(view: View) -> float:
+    """Return how many requests of the batch job are open on all replicas, waiting ones among them."""
+    return float(sum(each.request_class == BATCH for each in open_requests(view)))
+
+
+def open_requests(view: View) -> list[Request]:
+    """Return the requests that the engines have now: those that run, then those that wait."""
+    running = [each for engine in view.cluster.engines for each in engine.running]
+    return [*running, *(each for engine in view.cluster.engines for each in engine.waiting)]
+
+
+def open_load(view: View) -> float:
+    """Return the tokens of all open requests, prompt and answer so far, over the tokens that the pools hold."""
+    tokens = sum(each.num_tokens for each in open_requests(view))
+    return tokens / pool_tokens(view)
+
+
+def pool_tokens(view: View) -> int:
+    """Return the tokens that the pools of all replicas hold."""
+    configs = [engine.config for engine in view.cluster.engines]
+    return sum(each.usable_blocks * each.block_size for each in configs)
+
+
+def held_per_running_tokens(view: View) -> float | None:
+    """Return the tokens of KV that a running request of one replica holds, on average; None if none runs."""
+    engine, config = view.engine, view.engine.config
+    held = config.usable_blocks - engine.num_free_blocks - engine.num_leaked_blocks
+    return held * config.block_size / len(engine.running) if engine.running else None
+
+
 FRONT_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
     **ANSWER_SIGNALS,
     "running": running,
@@ -165,4 +196,7 @@ FRONT_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
     "arrival_rate_5m": arrival_rate_5m,
     "prompt_mean_tokens_5m": prompt_mean_tokens_5m,
     "output_mean_tokens_5m": output_mean_tokens_5m,
+    "batch_in_flight": batch_in_flight,
+    "open_load": open_load,
+    "held_per_running_tokens": held_per_running_tokens,
 }

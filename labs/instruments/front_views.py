@@ -5,12 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labs.instruments.experience import felt
-from labs.instruments.front_signals import FRONT_SIGNALS, ghosts, ttfts_by_age
+from labs.instruments.front_signals import (
+    FRONT_SIGNALS,
+    ghosts,
+    open_load,
+    open_requests,
+    pool_tokens,
+    ttfts_by_age,
+)
 from labs.instruments.replica_signals import tpot_p95_at
 from labs.instruments.signals import PANEL_S, quantile, recent, sample_at
+from labs.simulator.request import Status
 
 if TYPE_CHECKING:
     from labs.instruments.signals import View
+    from labs.simulator.request import Request
 
 
 PANELS = {
@@ -104,3 +113,21 @@ def ages(view: View) -> str:
             f"{name:31}{len(values):5} requests  p95 TTFT {'-' if p95 is None else f'{p95:.2f} s'}"
         )
     return "\n".join(lines)
+
+
+def in_flight(view: View) -> str:
+    """Return who has requests open, how long they are, and what that comes to against the pool."""
+    found: dict[str, list[Request]] = {}
+    for request in open_requests(view):
+        found.setdefault(request.request_class, []).append(request)
+    rows = [f"{'caller':8}{'open':>6}{'waiting':>9}{'prompt':>9}{'so far':>9}{'tokens':>10}"]
+    for name, requests in sorted(found.items()):
+        count, tokens = len(requests), sum(each.num_tokens for each in requests)
+        waiting = sum(each.status in (Status.WAITING, Status.PREEMPTED) for each in requests)
+        prompt = sum(each.prompt_tokens for each in requests) / count
+        rows.append(
+            f"{name:8}{count:6}{waiting:9}{prompt:9,.0f}{tokens / count:9,.0f}{tokens:10,}"
+        )
+    pool = pool_tokens(view)
+    rows.append(f"wanted  {open_load(view) * pool:,.0f} of {pool:,} tokens: {open_load(view):.2f}")
+    return "\n".join(rows)

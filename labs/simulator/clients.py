@@ -102,21 +102,33 @@ class ClosedLoopSpec:
 class ClosedLoop:
     """The users of one seed. Each has a stream of its own: the k-th question of a user is the same in any run."""
 
-    __slots__ = ("_asked", "_streams", "seed", "spec")
+    __slots__ = ("_asked", "_left", "_streams", "limit", "seed", "spec")
 
     def __init__(self, spec: ClosedLoopSpec, seed: int | str) -> None:
         self.spec = spec
         self.seed = seed
         self._streams: list[random.Random] = []
         self._asked: list[int] = []
+        self._left: set[int] = set()
+        """Those who have gone after their last answer, and may come again."""
+        self.limit: int | None = None
+        """What somebody lets ask at once, whoever there is."""
+
+    @property
+    def users(self) -> int:
+        """How many ask: all there are, or as many as the limit lets."""
+        return self.spec.users if self.limit is None else min(self.spec.users, self.limit)
 
     def first(self, start_s: float) -> list[Request]:
-        """Return the first question of each user who has not asked yet, spread over the time after ``start_s``."""
-        new = range(len(self._asked), self.spec.users)
+        """Return the first question of each user who is new or comes again, spread over the time after ``start_s``."""
+        back = sorted(user for user in self._left if user < self.users)
+        self._left.difference_update(back)
+        new = [*back, *range(len(self._asked), self.users)]
         requests = []
         for place, user in enumerate(new):
-            self._streams.append(random.Random(f"user:{self.seed}:{user}"))
-            self._asked.append(0)
+            if user == len(self._asked):
+                self._streams.append(random.Random(f"user:{self.seed}:{user}"))
+                self._asked.append(0)
             point = (place + self._streams[user].random()) / len(new)
             requests.append(self._ask(user, start_s + point * self.spec.stagger_s))
         return requests
@@ -124,7 +136,8 @@ class ClosedLoop:
     def next(self, user: int, ended_s: float) -> Request | None:
         """Return what ``user`` asks after the answer that ended at ``ended_s``; None if that user is no longer there."""
         think_s = self._streams[user].expovariate(1.0) * self.spec.think_s
-        if user >= self.spec.users:
+        if user >= self.users:
+            self._left.add(user)
             return None
         return self._ask(user, ended_s + think_s)
 
@@ -148,9 +161,15 @@ class ClosedLoop:
         """Have so many users from now on; those who leave finish what they asked."""
         self.spec = replace(self.spec, users=users)
 
+    def set_classes(self, classes: tuple[RequestClass, ...]) -> None:
+        """Have users ask so from their next question on."""
+        self.spec = replace(self.spec, classes=classes)
+
     def state(self) -> tuple[object, ...]:
         """Return where every user is, in plain values."""
-        return self.spec, self.seed, self._asked, [each.getstate() for each in self._streams]
+        streams = [each.getstate() for each in self._streams]
+        rest = (sorted(self._left), self.limit) if self._left or self.limit is not None else ()
+        return (self.spec, self.seed, self._asked, streams, *rest)
 
 
 @dataclass(slots=True, frozen=True)
@@ -174,3 +193,17 @@ class UsersChange:
     def strike(self, cluster: Cluster, at_s: float) -> None:
         """Set the number of users."""
         cluster.front.set_users(self.users, at_s)
+
+
+@dataclass(slots=True, frozen=True)
+class QuestionsChange:
+    """What the users of the closed loop ask from now on; what they have asked goes on as it is."""
+
+    classes: tuple[RequestClass, ...]
+
+    def strike(self, cluster: Cluster, at_s: float) -> None:
+        """Set the mix of their questions. Raises ValueError if there is no closed loop."""
+        del at_s
+        if cluster.front.closed_loop is None:
+            raise ValueError("this world has no closed loop")
+        cluster.front.closed_loop.set_classes(self.classes)

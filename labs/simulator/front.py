@@ -22,6 +22,7 @@ from labs.simulator.router import Policy, RoundRobin, Router
 if TYPE_CHECKING:
     from labs.simulator.cluster import Cluster
     from labs.simulator.rolling import Rollout
+    from labs.simulator.turnover import Stop, Turnover
 
 EXIT_LINGER_S = 5.0
 """From the last answer to the end of a process told to stop: vLLM 0.32.0, one observation (3 s to 8 s after SIGTERM)."""
@@ -67,6 +68,10 @@ class Front:
         """Replicas whose server was told to stop and ends what it has."""
         self.rollout: Rollout | None = None
         """How replicas are replaced, where they are."""
+        self.turnover: Turnover | None = None
+        """The same, where they are stopped with streams in flight."""
+        self.stops: list[Stop] = []
+        """Every SIGTERM of the turnover so far, in order."""
         self.reacts = False
         self._now_ps = to_ps(cluster.now_s)
         self._delays = random.Random(f"router-delay:{seed}")
@@ -302,7 +307,17 @@ class Front:
         if self.closed_loop is None:
             raise ValueError("this world has no closed loop")
         self.closed_loop.set_users(users)
-        for request in self.closed_loop.first(at_s):
+        self._begin(self.closed_loop, at_s)
+
+    def limit_users(self, limit: int | None, at_s: float) -> None:
+        """Let at most so many users of the closed loop ask; None lifts it. Raises ValueError if there is no closed loop."""
+        if self.closed_loop is None:
+            raise ValueError("this world has no closed loop")
+        self.closed_loop.limit = limit
+        self._begin(self.closed_loop, at_s)
+
+    def _begin(self, loop: people.ClosedLoop, at_s: float) -> None:
+        for request in loop.first(at_s):
             self._push(request.arrival_ps, Kind.SEND, request)
 
     def stop(self, replica: int, shutdown_timeout_s: float) -> None:
@@ -325,6 +340,7 @@ class Front:
             None if self.closed_loop is None else self.closed_loop.state(),
             self._delays.getstate(), self._sheds.getstate(), astuple(self.cluster.router_delay),
             *(() if self.rollout is None else (self.rollout,)),
+            *(() if self.turnover is None else (self.turnover, tuple(self.stops))),
         )  # fmt: skip
 
 

@@ -49,6 +49,30 @@ class RollingSpec(Frozen):
     start_up: StartUpSpec
 
 
+class BatchSpec(Frozen):
+    """A job of another team beside the people: so many workers, each of which asks again as soon as it is answered."""
+
+    in_flight: Range
+    prompt_mean_tokens: Range
+    output_mean_tokens: Range
+    length_cv: Annotated[float, Field(gt=0)] = 0.3
+    pause_s: Annotated[float, Field(ge=0)] = 0.5
+    """Between an answer and the worker's next request, on average. Scenario constant."""
+
+
+class TurnoverSpec(Frozen):
+    """Replicas are taken out, told to stop and replaced in turn, with streams in flight: scenario constants."""
+
+    every_s: PositiveSeconds
+    removal_s: Seconds
+    """From the choice of a replica until the router sends nothing more to it."""
+    pre_stop_s: Seconds
+    """From the choice of a replica until SIGTERM."""
+    shutdown_timeout_s: Seconds
+    """From SIGTERM until what still runs is cut off."""
+    start_up: StartUpSpec
+
+
 class FrontFleet(Frozen):
     """Clients, gateway and router of a lab."""
 
@@ -57,6 +81,8 @@ class FrontFleet(Frozen):
     defects: dict[str, Range] = Field(default_factory=dict)
     """What is wrong with a body -> share of the requests in which it is."""
     rolling: RollingSpec | None = None
+    turnover: TurnoverSpec | None = None
+    batch: BatchSpec | None = None
 
 
 class AddedRequests(Frozen):
@@ -85,3 +111,15 @@ class FrontWorld(Frozen):
     """What becomes of a cancelled request on every replica."""
     ready_before_warm_up: bool = False
     """Replicas that start from now on are ready before they have warmed up."""
+    batch_workers_factor: Range | None = None
+    """So many times as many workers of the batch job."""
+    batch_prompt_factor: Range | None = None
+    """Its prompts, as a multiple of the healthy ones ..."""
+    batch_output_factor: Range | None = None
+    """... and its answers."""
+    shutdown_timeout_s: Seconds | None = None
+    """What servers that are told to stop get from now on, where there is a turnover."""
+    removal_s: Range | None = None
+    """How late the router learns that a replica was taken out, where there is a turnover."""
+    client_timeout_s: Range | None = None
+    """The programs of the users wait so long for a whole answer."""

@@ -70,6 +70,7 @@ def build(spec: LabSpec, hypothesis: str, seed: int) -> World:
         start_s=start_s,
         faults=tuple(_faults(spec, fault, draws, fleet)),
         hardware=hardware.hardware_of(spec, fleet),
+        closed_loop=front.closed_loop(spec, draws),
     )
     for room in (memory, front, inside):
         room.prepare(spec, cluster, fleet, draws)

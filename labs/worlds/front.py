@@ -5,12 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from labs.simulator.clients import Clients
+from labs.simulator.clients import (
+    Clients,
+    ClientsChange,
+    ClosedLoopSpec,
+    QuestionsChange,
+    UsersChange,
+)
 from labs.simulator.faults import MixChange, RateChange, Shedding, SlowSteps
 from labs.simulator.gateway import Gateway, GatewayChange
 from labs.simulator.lifetime import AbortsIgnored, AbortsLoseBlocks, StartUp
 from labs.simulator.rolling import Rolling, Rollout
 from labs.simulator.workload import LengthDistribution, RequestClass
+from labs.worlds import turnover
 from labs.worlds.traffic import MAX_OUTPUT_TOKENS, chat
 
 if TYPE_CHECKING:
@@ -18,8 +25,14 @@ if TYPE_CHECKING:
 
     from labs.simulator.cluster import Cluster
     from labs.simulator.faults import Fault
-    from labs.specs import LabSpec
-    from labs.specs.front import AddedRequests, ClientsSpec, FrontWorld, GatewaySpec, RollingSpec
+    from labs.specs import LabSpec, Range
+    from labs.specs.front import (
+        AddedRequests,
+        ClientsSpec,
+        FrontWorld,
+        GatewaySpec,
+        RollingSpec,
+    )
     from labs.worlds.draws import Draws
     from labs.worlds.fleet import Fleet
 
@@ -45,6 +58,8 @@ def prepare(spec: LabSpec, cluster: Cluster, fleet: Fleet, draws: Draws) -> None
         every_s = float(said.rolling.every_s)
         first_s = spec.timeline.starts_at_s + draws.uniform("rolling_phase", (0.0, every_s))
         cluster.schedule(round(first_s), Rolling(every_s, spec.fleet.replicas))
+    if said.turnover is not None:
+        turnover.begin(spec, cluster, said.turnover, draws)
     if said.gateway is not None:
         cluster.front.gateway = gateway_of(spec, said.gateway)
     if said.clients is not None:
@@ -87,6 +102,55 @@ def gateway_of(spec: LabSpec, said: GatewaySpec) -> Gateway:
     )
 
 
+BATCH = "batch"
+"""Class of the requests of the batch job."""
+STAGGER_S = 60.0
+"""Within this time the workers of a batch job begin. Scenario constant."""
+
+
+def closed_loop(spec: LabSpec, draws: Draws) -> ClosedLoopSpec | None:
+    """Return the batch job of the lab before the fault, None where it has none."""
+    said = None if spec.fleet.front is None else spec.fleet.front.batch
+    if said is None:
+        return None
+    longest = spec.fleet.max_model_len - MAX_OUTPUT_TOKENS
+    kind = RequestClass(
+        name=BATCH,
+        share=1.0,
+        prompt=LengthDistribution(
+            draws.uniform("batch_prompt", said.prompt_mean_tokens), said.length_cv, maximum=longest
+        ),
+        output=LengthDistribution(
+            draws.uniform("batch_output", said.output_mean_tokens),
+            said.length_cv,
+            maximum=MAX_OUTPUT_TOKENS,
+        ),
+    )
+    workers = round(draws.uniform("batch_workers", said.in_flight))
+    return ClosedLoopSpec(workers, said.pause_s, (kind,), STAGGER_S)
+
+
+def _batch_faults(spec: LabSpec, ails: FrontWorld, draws: Draws) -> Iterator[Fault]:
+    job = closed_loop(spec, draws)
+    factors = (ails.batch_workers_factor, ails.batch_prompt_factor, ails.batch_output_factor)
+    if job is None:
+        if any(factors):
+            raise ValueError(f"{spec.slug}: world.front.batch_… needs fleet.front.batch")
+        return
+    (kind,) = job.classes
+    if ails.batch_prompt_factor is not None:
+        factor = draws.uniform("batch_prompt_factor", ails.batch_prompt_factor)
+        kind = replace(kind, prompt=replace(kind.prompt, mean=kind.prompt.mean * factor))
+    if ails.batch_output_factor is not None:
+        factor = draws.uniform("batch_output_factor", ails.batch_output_factor)
+        kind = replace(kind, output=replace(kind.output, mean=kind.output.mean * factor))
+    if (kind,) != job.classes:
+        yield QuestionsChange((kind,))
+    if ails.batch_workers_factor is not None:
+        factor = draws.uniform("batch_workers_factor", ails.batch_workers_factor)
+        yield UsersChange(round(job.users * factor))
+
+
 def faults(spec: LabSpec, ails: FrontWorld, draws: Draws) -> list[Fault]:
     """Return what happens when the fault begins."""
     found = list(_traffic_faults(spec, ails, draws))
@@ -101,9 +165,22 @@ def faults(spec: LabSpec, ails: FrontWorld, draws: Draws) -> list[Fault]:
         if spec.fleet.front is None or spec.fleet.front.rolling is None:
             raise ValueError(f"{spec.slug}: ready_before_warm_up needs fleet.front.rolling")
         found.append(rollout_of(spec.fleet.front.rolling, draws, cold=True))
+    stops = turnover.worse(spec, ails, draws)
+    if stops is not None:
+        found.append(stops)
+    if ails.client_timeout_s is not None:
+        found.append(_impatience(spec, ails.client_timeout_s, draws))
     if ails.shed_share is not None:
         found.append(Shedding(draws.uniform("shed_share", ails.shed_share)))
-    return found
+    return [*found, *_batch_faults(spec, ails, draws)]
+
+
+def _impatience(spec: LabSpec, wait_s: Range, draws: Draws) -> ClientsChange:
+    said = None if spec.fleet.front is None else spec.fleet.front.clients
+    if said is None:
+        raise ValueError(f"{spec.slug}: client_timeout_s needs fleet.front.clients")
+    timeout_s = float(round(draws.uniform("client_timeout", wait_s)))
+    return ClientsChange(replace(clients_of(said, draws), timeout_s=timeout_s))
 
 
 def _traffic_faults(spec: LabSpec, ails: FrontWorld, draws: Draws) -> Iterator[Fault]:

@@ -79,16 +79,16 @@ def test_a_twin_with_the_same_changes_is_the_live_world(spec, seeds, at_page, hy
     )
     operations = handled(live, *lines)
     twins = Twins(spec, hypothesis, seeds[hypothesis], live.clock_s)
-    assert twins.run(operations).digest == live.world.cluster.digest()
+    assert twins.tell(operations).digest == live.world.cluster.digest()
     without = keeping(operations, frozenset())
-    assert twins.run(without).digest != live.world.cluster.digest()
+    assert twins.tell(without).digest != live.world.cluster.digest()
 
 
 def test_a_world_that_is_only_looked_at_is_its_own_twin(spec, seeds, at_page):
     live = at_page("demand")
     operations = handled(live, "kv-ledger", "steps", "steps", "nvidia-smi")
     twins = Twins(spec, "demand", seeds["demand"], live.clock_s)
-    twin = twins.run(operations)
+    twin = twins.tell(operations)
     assert twin.digest == live.world.cluster.digest()
     assert not twin.passes
     assert twin.lost_share == 0

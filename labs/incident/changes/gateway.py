@@ -77,7 +77,35 @@ def _ready_after_warm_up(incident: Incident, operation: Operation) -> None:
         front.rollout = replace(front.rollout, start_up=start_up)
 
 
+def _workers(incident: Incident, operation: Operation) -> None:
+    cluster = incident.world.cluster
+    cluster.front.limit_users(int(operation["workers"]), cluster.now_s)
+
+
+def _workers_back(incident: Incident, operation: Operation, left: Sequence[Operation]) -> None:
+    del operation
+    cluster = incident.world.cluster
+    cluster.front.limit_users(int(left[-1]["workers"]) if left else None, cluster.now_s)
+
+
+def _no_batch(incident: Incident, operation: Operation) -> str:
+    del operation
+    if incident.world.cluster.front.closed_loop is None:
+        return "batch-workers: no batch job runs here."
+    return ""
+
+
 GATEWAY_KINDS = {
+    "batch-workers": Kind(
+        key="workers",
+        target="batch",
+        apply=_workers,
+        undo=_workers_back,
+        why_not=_no_batch,
+        describe=lambda operation: (
+            f"The batch job keeps {operation['workers']} requests open at most"
+        ),
+    ),
     "ready-after-warm-up": Kind(
         key="readiness",
         target="readiness",

@@ -62,6 +62,11 @@ SOURCES: dict[str, Source] = {
         lambda view, command: front_views.slots(view),
         always({"^running": "slots_used", "^pool": "kv_usage", "^waiting": "queue_depth"}),
     ),
+    "in-flight": Source(
+        always("in_flight"),
+        lambda view, command: front_views.in_flight(view),
+        always({"^batch ": "batch_in_flight", "^wanted ": "open_load"}),
+    ),
     "streams": Source(
         always("streams"),
         lambda view, command: front_views.streams(view),

@@ -107,7 +107,13 @@ SOURCES: dict[str, Source] = {
     "kv-ledger": Source(
         always("ledger"),
         lambda view, command: engine_state.kv_ledger(view),
-        always({"held by no live request": "unaccounted_share", r"usage \d": "kv_usage"}),
+        always(
+            {
+                "^held by running": "held_per_running_tokens",
+                "held by no live request": "unaccounted_share",
+                r"usage \d": "kv_usage",
+            }
+        ),
     ),
     "request-log": Source(
         _request_key,
