@@ -22,7 +22,7 @@ def _fixed(verb: str, usage: str) -> Reader:
     return read
 
 
-PANELS = ("slow-streams", "running", "failed", "unanswered")
+PANELS = ("slow-streams", "running", "failed", "unanswered", "unfinished")
 
 
 def _panel(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:

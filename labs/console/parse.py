@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import unicodedata
 
-from labs.console import changes, front, hardware, inside, memory, readings
+from labs.console import changes, endings, front, hardware, inside, memory, readings
 from labs.console.commands import (
     COMMON_VERBS,
     MAX_LINE_CHARACTERS,
@@ -48,6 +48,7 @@ VERBS = {
     **hardware.VERBS,
     **memory.VERBS,
     **front.VERBS,
+    **endings.VERBS,
     **inside.VERBS,
     "startup-log": "what the engine said while it started",
     "nccl-log": "what NCCL said while the engine started",
@@ -68,6 +69,7 @@ _READERS: dict[str, Reader] = {
     **hardware.READERS,
     **memory.READERS,
     **front.READERS,
+    **endings.READERS,
     **inside.READERS,
     "flags": bare("flags"),
     "help": _help,

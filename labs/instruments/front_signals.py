@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labs.instruments.answers import ANSWER_SIGNALS
+from labs.instruments.endings import ENDING_SIGNALS
 from labs.instruments.experience import felt
 from labs.instruments.signals import (
     PANEL_S,
@@ -15,6 +16,7 @@ from labs.instruments.signals import (
     sent_between,
     window,
 )
+from labs.instruments.stops import STOP_SIGNALS
 from labs.worlds.front import BATCH
 
 if TYPE_CHECKING:
@@ -184,6 +186,8 @@ def held_per_running_tokens(view: View) -> float | None:
 
 FRONT_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
     **ANSWER_SIGNALS,
+    **ENDING_SIGNALS,
+    **STOP_SIGNALS,
     "running": running,
     "slots_used": slots_used,
     "prefill_share": prefill_share,

@@ -35,6 +35,10 @@ PANELS = {
         "unanswered_share_5m",
         "of the calls that ended in the last 5 min, given up by their client",
     ),
+    "unfinished": (
+        "unfinished_share_5m",
+        "of the calls that ended in the last 5 min, without their whole answer",
+    ),
     "running": ("running_mean_5m", "requests running, mean of the last 5 min, all replicas"),
 }
 """Name of a panel that pages -> its signal, and what its number counts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from labs.incident.changes import engine, front, hardware, inside, memory
+from labs.incident.changes import engine, front, hardware, inside, memory, turnover
 from labs.incident.changes.engine import with_flags
 from labs.incident.state import Change
 
@@ -33,6 +33,7 @@ KINDS: dict[str, Kind] = {
     **hardware.KINDS,
     **memory.KINDS,
     **inside.KINDS,
+    **turnover.KINDS,
 }
 CHANGE_VERBS = {*KINDS, "undo"}
 

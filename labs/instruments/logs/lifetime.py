@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 from labs.instruments.logs.entries import Entry
 from labs.instruments.logs.kernels import lines as kernel_lines
+from labs.simulator.front import EXIT_LINGER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from labs.instruments.logs.entries import Settings
     from labs.simulator.engine import Engine
     from labs.simulator.memory.lives import Life
     from labs.simulator.memory.state import Memory
+    from labs.simulator.turnover import Stop
 
 _ORDERED = (
     ("launcher.py:254", "API server: shutdown triggered"),
@@ -35,11 +37,51 @@ def shutdown_lines(t_s: float) -> Iterator[Entry]:
         yield Entry(t_s, "INFO", source, f"[shutdown] {text}")
 
 
-def lives_lines(engine: Engine, memory: Memory | None, settings: Settings) -> Iterator[Entry]:
+def _drained_lines(stop: Stop, gone_s: float | None) -> Iterator[Entry]:
+    """Return what a server writes that gets SIGTERM with time to finish what runs, as one wrote it with 30 s."""
+    timeout = f"timeout={stop.shutdown_timeout_s:.0f}s"
+    said = [
+        (source, text.replace("mode=abort timeout=0s", f"mode=drain {timeout}"))
+        for source, text in _ORDERED[:6]
+    ]
+    said[2] = (said[2][0], f"MPClient: start {timeout}")
+    said.append(("core.py:1635", f"EngineCore: start mode=drain {timeout}"))
+    if stop.in_flight:
+        count = f"count={stop.in_flight} {timeout}"
+        said.append(("core.py:1655", f"EngineCore: draining in-flight requests {count}"))
+    for source, text in said:
+        yield Entry(stop.term_s, "INFO", source, f"[shutdown] {text}")
+    if gone_s is None:
+        return
+    if gone_s < stop.term_s + stop.shutdown_timeout_s:
+        text = "EngineCore: request processing complete; starting resource teardown"
+        done_s = max(stop.term_s, gone_s - EXIT_LINGER_S)
+        yield Entry(done_s, "INFO", "core.py:1666", f"[shutdown] {text}")
+    for source, text in _ORDERED[6:]:
+        yield Entry(gone_s, "INFO", source, f"[shutdown] {text}")
+
+
+def stops_lines(engine: Engine, stops: Sequence[Stop]) -> Iterator[Entry]:
+    """Return the lines of every stop of one replica's servers that somebody asked for, in no order."""
+    for stop in stops:
+        if stop.shutdown_timeout_s:
+            ends = (life.stopped_s for life in engine.processes if life.stopped_s >= stop.term_s)
+            yield from _drained_lines(stop, next(ends, None))
+        else:
+            yield from shutdown_lines(stop.term_s)
+
+
+def lives_lines(
+    engine: Engine, memory: Memory | None, settings: Settings, stops: Sequence[Stop] = ()
+) -> Iterator[Entry]:
     """Return the lines of every start and end of a replica's server, in no order.
 
-    With a memory the start says its phases and the end its error; without one, only that it ended and is up.
+    With a memory the start says its phases and the end its error; without one, only that it ended and is up. Where
+    somebody wrote down whom they told to stop, and with how much time, the ends are those.
     """
+    if stops:
+        yield from stops_lines(engine, stops)
+        return
     if memory is not None:
         for life in memory.lives:
             yield from _life_lines(life, settings)

@@ -29,9 +29,10 @@ def engine_log(view: View, replica: int = 0, settings: Settings | None = None) -
     """Return the last fifteen minutes of a replica's log: throughput, starts and ends, aborts if they are told."""
     settings = settings or Settings()
     engine = view.cluster.engines[replica]
+    stops = [each for each in view.cluster.front.stops if each.replica == replica]
     entries = [
         *_stats(view, engine),
-        *_within(view, lives_lines(engine, view.cluster.memory.get(replica), settings)),
+        *_within(view, lives_lines(engine, view.cluster.memory.get(replica), settings, stops)),
         *(_within(view, _aborts(engine)) if settings.log_requests else ()),
     ]
     return "\n".join(str(entry) for entry in sorted(entries, key=lambda entry: entry.t_s))

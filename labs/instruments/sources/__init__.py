@@ -1,6 +1,6 @@
 """Every verb that measures, by area."""
 
-from labs.instruments.sources import front, hardware, inside, memory, serving, sglang
+from labs.instruments.sources import endings, front, hardware, inside, memory, serving, sglang
 from labs.instruments.sources.source import Marks, NotMeasured, Source, always
 
 __all__ = ["SOURCES", "Marks", "NotMeasured", "Source", "always"]
@@ -10,6 +10,7 @@ SOURCES: dict[str, Source] = {
     **hardware.SOURCES,
     **memory.SOURCES,
     **front.SOURCES,
+    **endings.SOURCES,
     **inside.SOURCES,
     **sglang.SOURCES,
 }
