@@ -13,12 +13,12 @@ from labs.marking.localisation import CausalGraph, localisation_part
 from labs.marking.parts import CouldNotBeGraded, Part, uncommitted
 from labs.reveal import best_value, prediction_revealed, worth_of_first_readings
 from labs.specs import unit_word
-from labs.twins import Twins, atoms_in_force, atoms_of, keeping, play
+from labs.twins import Twins, atoms_of, keeping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from labs.incident import Incident, Progress
+    from labs.incident import Progress
     from labs.log import Entry, Route
     from labs.marking.economy import Economy, ReadingTaken
     from labs.marking.table import Table
@@ -138,11 +138,9 @@ def _runs(case: Case, progress: Progress | None) -> Runs:
     operations = operations_of(case.log)
     changes = [timed for timed in operations if timed.operation["verb"] != "slowdown"]
     since_s = changes[0].at_s if changes else None
-    world: Incident = twins.page()
-    play(world, operations, max((timed.at_s for timed in operations), default=0))
-    in_force = atoms_in_force(world)[:MOST_ATOMS]
     tried = tuple(dict.fromkeys(atom for timed in changes for atom in atoms_of(timed.operation)))
     now = twins.tell(operations, since_s=since_s)
+    in_force = now.in_force[:MOST_ATOMS]
     nothing = twins.tell(keeping(operations, frozenset()), since_s=since_s)
     best = twins.tell(case.reference.operations, since_s=since_s)
 

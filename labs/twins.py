@@ -66,6 +66,8 @@ class ToldTwin(Twin):
     """The answer's parameter at the page: x₀; None if the answer asks for none."""
     digest: str
     """Of the world at "done"."""
+    in_force: tuple[Atom, ...]
+    """What was changed and not taken back, in order of first use."""
 
 
 class Twins:
@@ -116,7 +118,7 @@ class Twins:
             world = self.page()
             parameter = self._parameter(world)
             play(world, operations, self._done_s, self._progress)
-            digest = world.world.cluster.digest()
+            digest, in_force = world.world.cluster.digest(), atoms_in_force(world)
             hurt = incident.users_hurt(world, 0.0, float(self._done_s))
             twin, alarm = self._measured(world, since_s, tell=True)
             self._told[key] = ToldTwin(
@@ -127,6 +129,7 @@ class Twins:
                 users_hurt=hurt,
                 parameter=parameter,
                 digest=digest,
+                in_force=in_force,
             )
         return self._told[key]
 

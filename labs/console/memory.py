@@ -86,6 +86,19 @@ def _of_replica(verb: str) -> Reader:
     return read
 
 
+def _failures(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+    """Read ``failures`` with ``--last 5m`` or ``--last 15m``; five minutes unless said."""
+    if filters:
+        return Refusal("failures prints four lines; there is nothing to filter.")
+    if not arguments:
+        return Command("failures")
+    if arguments[0] != "--last":
+        return unknown("failures", arguments[0], ["--last"])
+    if len(arguments) != 2 or arguments[1] not in {"5m", "15m"}:  # noqa: PLR2004
+        return Refusal("failures: --last takes 5m or 15m.")
+    return Command("failures", options={"last": arguments[1]})
+
+
 READERS: dict[str, Reader] = {
     **{
         verb: _of_replica(verb)
@@ -93,7 +106,7 @@ READERS: dict[str, Reader] = {
             "memory-ledger", "memory-summary", "memory-snapshot", "memory-history", "memory-log", "host-memory",
         )
     },
-    "failures": bare("failures"),
+    "failures": _failures,
     "memory-used": bare("memory-used"),
     "starts": bare("starts"),
     "redeploy": _redeploy,
@@ -107,7 +120,7 @@ VERBS: dict[str, str] = {
     "memory-history": "used, reserved and allocated over two days",
     "memory-log": "late graph captures, and the errors that ended a process",
     "host-memory": "resident memory of the host processes",
-    "failures": "requests of five minutes by what became of them",
+    "failures": "requests of five or fifteen minutes by what became of them",
     "memory-used": "how full each GPU is",
     "starts": "each replica's server: up or not, and how often it was started",
     "redeploy": "start replicas with other values",

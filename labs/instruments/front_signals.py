@@ -159,6 +159,12 @@ def batch_in_flight(view: View) -> float:
     return float(sum(each.request_class == BATCH for each in open_requests(view)))
 
 
+def batch_tokens_each(view: View) -> float | None:
+    """Return the tokens of an open request of the batch job, prompt and answer so far, on average."""
+    tokens = [each.num_tokens for each in open_requests(view) if each.request_class == BATCH]
+    return sum(tokens) / len(tokens) if tokens else None
+
+
 def open_requests(view: View) -> list[Request]:
     """Return the requests that the engines have now: those that run, then those that wait."""
     running = [each for engine in view.cluster.engines for each in engine.running]
@@ -201,6 +207,7 @@ FRONT_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
     "prompt_mean_tokens_5m": prompt_mean_tokens_5m,
     "output_mean_tokens_5m": output_mean_tokens_5m,
     "batch_in_flight": batch_in_flight,
+    "batch_tokens_each": batch_tokens_each,
     "open_load": open_load,
     "held_per_running_tokens": held_per_running_tokens,
 }

@@ -124,14 +124,11 @@ def in_flight(view: View) -> str:
     found: dict[str, list[Request]] = {}
     for request in open_requests(view):
         found.setdefault(request.request_class, []).append(request)
-    rows = [f"{'caller':8}{'open':>6}{'waiting':>9}{'prompt':>9}{'so far':>9}{'tokens':>10}"]
+    rows = [f"{'caller':8}{'open':>6}{'waiting':>9}{'tokens each':>13}{'together':>10}"]
     for name, requests in sorted(found.items()):
         count, tokens = len(requests), sum(each.num_tokens for each in requests)
         waiting = sum(each.status in (Status.WAITING, Status.PREEMPTED) for each in requests)
-        prompt = sum(each.prompt_tokens for each in requests) / count
-        rows.append(
-            f"{name:8}{count:6}{waiting:9}{prompt:9,.0f}{tokens / count:9,.0f}{tokens:10,}"
-        )
+        rows.append(f"{name:8}{count:6}{waiting:9}{tokens / count:13,.0f}{tokens:10,}")
     pool = pool_tokens(view)
     rows.append(f"wanted  {open_load(view) * pool:,.0f} of {pool:,} tokens: {open_load(view):.2f}")
     return "\n".join(rows)

@@ -14,6 +14,7 @@ from labs.instruments.signals import PANEL_S, sent_between
 from labs.instruments.startup_log import oom_frame
 from labs.simulator.memory.growth import LazyCapture
 from labs.simulator.memory.ledger import MIB
+from labs.simulator.memory.messages import stated_mib
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -199,6 +200,18 @@ def _oom_frame(view: View) -> str | None:
     return oom_frame(memory, life)
 
 
+def _oom_size(part: str) -> Callable[[View], float | None]:
+    """Return a size that torch's message stated when memory ran out last, within an hour; MiB, None if it did not."""
+
+    def value(view: View) -> float | None:
+        died = [life for memory in _followed(view) for life in _died(memory, view.now_s, HOUR_S)]
+        if not died:
+            return None
+        return stated_mib(max(died, key=lambda life: life.ended_s or 0.0).ended_by, part)
+
+    return value
+
+
 def _captures_15m(view: View) -> float | None:
     """Graphs that followed engines captured outside of their starts in a quarter of an hour."""
     followed = _followed(view)
@@ -219,16 +232,20 @@ def _captures_15m(view: View) -> float | None:
     return float(count)
 
 
-def _lost_share_5m(view: View) -> float | None:
-    """Share of the requests of five minutes that were refused, failed or cut short by now."""
-    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
-    if not sent:
-        return None
-    lost = sum(
-        is_lost(request) and request.finish_s is not None and request.finish_s <= view.now_s
-        for request in sent
-    )
-    return lost / len(sent)
+def _lost_share(window_s: float) -> Callable[[View], float | None]:
+    """Return the share of the requests of a window that were refused, failed or cut short by now."""
+
+    def value(view: View) -> float | None:
+        sent = sent_between(view.cluster, view.now_s - window_s, view.now_s)
+        if not sent:
+            return None
+        lost = sum(
+            is_lost(request) and request.finish_s is not None and request.finish_s <= view.now_s
+            for request in sent
+        )
+        return lost / len(sent)
+
+    return value
 
 
 def _largest_workspace_mib(view: View) -> float | None:
@@ -282,5 +299,8 @@ MEMORY_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
     "ooms_15m": _ooms(900.0),
     "captures_15m": _captures_15m,
     "oom_frame": _oom_frame,
-    "lost_share_5m": _lost_share_5m,
+    "oom_tried_mib": _oom_size("tried"),
+    "oom_unallocated_mib": _oom_size("unallocated"),
+    "lost_share_5m": _lost_share(PANEL_S),
+    "lost_share_15m": _lost_share(900.0),
 }

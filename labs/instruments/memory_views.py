@@ -237,9 +237,9 @@ def starts(view: View) -> str:
     return "\n".join(lines)
 
 
-def failures(view: View) -> str:
-    """Return the requests of five minutes by what became of them: still open, answered, failed."""
-    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+def failures(view: View, window_s: float = PANEL_S) -> str:
+    """Return the requests of the last ``window_s`` by what became of them: still open, answered, failed."""
+    sent = sent_between(view.cluster, view.now_s - window_s, view.now_s)
     over = [each for each in sent if each.finish_s is not None and each.finish_s <= view.now_s]
     lost = sum(is_lost(each) for each in over)
     rows = [

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from labs.specs.base import Frozen, Range
 
@@ -47,7 +47,22 @@ class MixedSizes(Frozen):
 
     workspace_bytes_per_token: Annotated[int, Field(gt=0)]
     entry_bytes_per_token: Annotated[int, Field(gt=0)]
-    entries_kept: Annotated[int, Field(gt=0)]
+    entries_kept: Annotated[int, Field(gt=0)] | None = None
+    tokens_kept: Annotated[int, Field(gt=0)] | None = None
+
+    @model_validator(mode="after")
+    def _is_bounded(self) -> Self:
+        if (self.entries_kept is None) == (self.tokens_kept is None):
+            raise ValueError("the cache is bounded by entries_kept or by tokens_kept, one of them")
+        return self
+
+
+class Giants(Frozen):
+    """A few requests of a client that are far longer than its others."""
+
+    share: Range
+    """Of the client's requests."""
+    prompt_tokens: Range
 
 
 class Client(Frozen):
@@ -57,6 +72,9 @@ class Client(Frozen):
     share: Range
     prompt_tokens: Range
     prompt_cv: Annotated[float, Field(ge=0)]
+    prompt_max_tokens: Annotated[int, Field(gt=0)] | None = None
+    """The longest that it sends; giants are not held to it."""
+    giants: Giants | None = None
     output_tokens: Range
     spike: Literal["prompt_logprobs", "attention_scores"] | None = None
     """What each of its prefills takes beside its ordinary activations."""

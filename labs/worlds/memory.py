@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from labs.worlds.fleet import Fleet
 
 HOUR_S = 3600.0
+GIANTS_CV = 0.05
+"""Of a client's longest requests: they are alike. Scenario constant."""
 
 
 def fleet(spec: LabSpec, common: Fleet, draws: Draws) -> Fleet:
@@ -158,19 +160,29 @@ def mean_running(spec: LabSpec, kind: RequestClass, draws: Draws, fleet: Fleet) 
 
 def _client(spec: LabSpec, replica: int, said: Client, draws: Draws) -> list[Fault]:
     share = draws.uniform("client_share", said.share)
+    longest = max(MAX_PROMPT_TOKENS, spec.fleet.max_model_len - MAX_OUTPUT_TOKENS)
     kind = RequestClass(
         name=said.name,
         share=share,
         prompt=LengthDistribution(
             draws.uniform("client_prompt", said.prompt_tokens),
             said.prompt_cv,
-            maximum=max(MAX_PROMPT_TOKENS, spec.fleet.max_model_len - MAX_OUTPUT_TOKENS),
+            maximum=said.prompt_max_tokens or longest,
         ),
         output=LengthDistribution(
             draws.uniform("client_output", said.output_tokens), 0.3, maximum=MAX_OUTPUT_TOKENS
         ),
     )
-    found: list[Fault] = [MixChange((replace(chat(spec, draws), share=1.0 - share), kind))]
+    kinds = [kind]
+    if said.giants is not None:
+        among = draws.uniform("giants_share", said.giants.share)
+        length = draws.uniform("giants_prompt", said.giants.prompt_tokens)
+        prompt = LengthDistribution(length, GIANTS_CV, maximum=longest)
+        kinds = [
+            replace(kind, share=share * (1.0 - among)),
+            replace(kind, share=share * among, prompt=prompt),
+        ]
+    found: list[Fault] = [MixChange((replace(chat(spec, draws), share=1.0 - share), *kinds))]
     if said.spike is not None:
         found.append(WorkspaceSpikes(replica, Spike(said.spike, said.name)))
     if said.mixed_sizes is not None:

@@ -65,7 +65,13 @@ SOURCES: dict[str, Source] = {
     "in-flight": Source(
         always("in_flight"),
         lambda view, command: front_views.in_flight(view),
-        always({"^batch ": "batch_in_flight", "^wanted ": "open_load"}),
+        always(
+            {
+                "^batch ": "batch_in_flight",
+                "^batch .*": "batch_tokens_each",
+                "^wanted ": "open_load",
+            }
+        ),
     ),
     "streams": Source(
         always("streams"),

@@ -26,6 +26,11 @@ def _of_replica(text: Callable[[View, int], str]) -> Callable[[View, Command], s
     return shown
 
 
+def _minutes(command: Command) -> int:
+    """Return the window that ``failures`` counts over."""
+    return int(command.options.get("last", "5m").removesuffix("m"))
+
+
 def _start(view: View, command: Command) -> str:
     """A file says whose it is: without a number it is replica 0's."""
     return startup_log.startup_log(view, int(command.options.get("replica", 0)))
@@ -44,14 +49,16 @@ _LOG: Marks = {
     r"WorkerProc hit an exception|no line about memory|kubelet": "oom_frame",
     r"Captured CUDA graph|(?#c)(WorkerProc|no line|kubelet)": "captures_15m",
     r"OutOfMemoryError|no line about memory|(?#n)kubelet": "ooms_15m",
+    r"Tried to allocate|no line about memory|(?#t)kubelet": "oom_tried_mib",
+    r"but unallocated|no line about memory|(?#u)kubelet": "oom_unallocated_mib",
 }
 
 SOURCES: dict[str, Source] = {
     "startup-log": Source(always("startup_log"), _start, always(_START)),
     "failures": Source(
         always("lost"),
-        lambda view, command: memory_views.failures(view),
-        always({r"^failed": "lost_share_5m"}),
+        lambda view, command: memory_views.failures(view, 60.0 * _minutes(command)),
+        lambda command: {r"^failed": f"lost_share_{_minutes(command)}m"},
     ),
     "memory-used": Source(
         always("memory_used"),

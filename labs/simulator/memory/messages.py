@@ -5,6 +5,7 @@ Formats: torch's CUDACachingAllocator and vLLM 0.32, as users' logs and our capt
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from labs.simulator.memory.ledger import GIB, KIB, MIB
@@ -34,6 +35,19 @@ def size(n_bytes: int) -> str:
         if n_bytes >= unit:
             return f"{n_bytes / unit:.2f} {name}"
     return f"{n_bytes / KIB:.2f} KiB"
+
+
+_STATED = {
+    "tried": r"Tried to allocate ([\d.]+) (\w+)\.",
+    "unallocated": r"([\d.]+) (\w+) is reserved by PyTorch but unallocated",
+}
+_MIB_OF = {"bytes": 1 / MIB, "KiB": KIB / MIB, "MiB": 1.0, "GiB": float(GIB // MIB)}
+
+
+def stated_mib(message: str, part: str) -> float | None:
+    """Return a size that ``cuda_out_of_memory`` states, ``tried`` or ``unallocated``, MiB; None in another message."""
+    found = re.search(_STATED[part], message)
+    return None if found is None else round(float(found[1]) * _MIB_OF[found[2]], 1)
 
 
 def gib(n_bytes: int) -> str:

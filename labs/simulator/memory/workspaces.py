@@ -24,9 +24,12 @@ class MixedSizes:
     request_class: str
     workspace_bytes_per_token: int
     entry_bytes_per_token: int
-    entries_kept: int
+    entries_kept: int | None = None
+    """The cache's bound in entries: the oldest goes once the new one is there."""
     owner: str = "workspace"
     entry_owner: str = "embedding_cache"
+    tokens_kept: int | None = None
+    """The bound in tokens, as vLLM's encoder cache has it: the oldest go before the new one's workspace is taken."""
 
 
 class Moment(NamedTuple):
@@ -45,8 +48,8 @@ class Workspaces:
 
     kind: MixedSizes
     allocator: CachingAllocator
-    entries: list[int] = field(default_factory=list)
-    """Handles of the entries kept, oldest first."""
+    entries: list[tuple[int, int]] = field(default_factory=list)
+    """(handle, tokens) of the entries kept, oldest first."""
     history: list[Moment] = field(default_factory=list)
 
     def serve(self, at_s: float, prompt_tokens: int, *, capacity: int, peak: int) -> None:
@@ -63,14 +66,15 @@ class Workspaces:
     def _serve(self, prompt_tokens: int, *, capacity: int, peak: int) -> None:
         allocator = self.allocator
         allocator.capacity = capacity + peak
+        self._make_room(prompt_tokens)
         workspace = allocator.allocate(
             prompt_tokens * self.kind.workspace_bytes_per_token, self.kind.owner
         )
         allocator.free(workspace)
         entry = max(1, prompt_tokens * self.kind.entry_bytes_per_token)
-        self.entries.append(allocator.allocate(entry, self.kind.entry_owner))
-        if len(self.entries) > self.kind.entries_kept:
-            allocator.free(self.entries.pop(0))
+        self.entries.append((allocator.allocate(entry, self.kind.entry_owner), prompt_tokens))
+        if self.kind.entries_kept is not None and len(self.entries) > self.kind.entries_kept:
+            allocator.free(self.entries.pop(0)[0])
         allocator.capacity = capacity
         if allocator.device_free < 0:
             allocator.empty_cache()
@@ -81,6 +85,16 @@ class Workspaces:
                 allocated=allocator.allocated,
                 reserved=allocator.reserved,
             )
+
+    def _make_room(self, tokens: int) -> None:
+        """Let go of the oldest entries until ``tokens`` more fit into the cache, or nothing is left in it."""
+        if self.kind.tokens_kept is None:
+            return
+        held = sum(each for _, each in self.entries)
+        while self.entries and held + tokens > self.kind.tokens_kept:
+            handle, gone = self.entries.pop(0)
+            self.allocator.free(handle)
+            held -= gone
 
     def _note(self, at_s: float) -> None:
         allocator = self.allocator
