@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -79,5 +80,28 @@ def bare(name: str) -> Reader:
         if arguments or filters:
             return Refusal(f"{name} takes no argument.")
         return Command(name)
+
+    return read
+
+
+def of_replica(arguments: list[str]) -> tuple[list[str], dict[str, str] | None]:
+    """Return the words without ``--replica N``, and that as an option; None for one that is no number."""
+    if "--replica" not in arguments:
+        return arguments, {}
+    at = arguments.index("--replica")
+    value = arguments[at + 1] if at + 1 < len(arguments) else ""
+    rest = arguments[:at] + arguments[at + 2 :]
+    good = re.fullmatch(r"\d", value, re.ASCII) is not None
+    return rest, {"replica": value} if good else None
+
+
+def for_a_replica(name: str) -> Reader:
+    """Return the reader of a command that takes ``--replica N`` and nothing else."""
+
+    def read(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
+        rest, options = of_replica(arguments)
+        if rest or options is None:
+            return unknown(name, (rest or arguments)[0], ["--replica"])
+        return Command(name, options=options, filters=filters)
 
     return read

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from labs.console.commands import Command, Refusal, bare, unknown
+from labs.console.commands import Command, Refusal, bare, for_a_replica, unknown
 
 if TYPE_CHECKING:
     from labs.console.commands import Filter, Reader
@@ -72,20 +72,6 @@ def _redeploy(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Re
     return Command("redeploy", options=options)
 
 
-def _of_replica(verb: str) -> Reader:
-    """Return the reader of a command that takes ``--replica N`` and nothing else."""
-
-    def read(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
-        if not arguments:
-            return Command(verb, filters=filters)
-        good = len(arguments) == 2 and re.fullmatch(r"\d", arguments[1], re.ASCII)  # noqa: PLR2004
-        if arguments[0] != "--replica" or not good:
-            return unknown(verb, arguments[0], ["--replica"])
-        return Command(verb, options={"replica": arguments[1]}, filters=filters)
-
-    return read
-
-
 def _failures(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
     """Read ``failures`` with ``--last 5m`` or ``--last 15m``; five minutes unless said."""
     if filters:
@@ -101,7 +87,7 @@ def _failures(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Re
 
 READERS: dict[str, Reader] = {
     **{
-        verb: _of_replica(verb)
+        verb: for_a_replica(verb)
         for verb in (
             "memory-ledger", "memory-summary", "memory-snapshot", "memory-history", "memory-log", "host-memory",
         )

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from labs.console.commands import Command, Filter, Reader, Refusal, unknown
+from labs.console.commands import (
+    Command,
+    Filter,
+    Reader,
+    Refusal,
+    for_a_replica,
+    of_replica,
+    unknown,
+)
 from labs.console.durations import duration_s
 from labs.console.filters import read_filter
 from labs.console.places import ADDRESSES, OLD_NAMES, file_at, host_at
@@ -100,30 +107,12 @@ def _request_log(arguments: list[str], filters: tuple[Filter, ...]) -> Command |
 
 
 def _steps(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
-    rest, options = _of_replica(arguments)
+    rest, options = of_replica(arguments)
     if options is None or rest not in ([], ["--last", "60s"], ["--last", "1m"]):
         return Refusal(
             "steps: it logs one minute of steps: `steps --last 60s`, or `steps --replica 1`."
         )
     return Command("steps", options=options, filters=filters)
-
-
-def _of_replica(arguments: list[str]) -> tuple[list[str], dict[str, str] | None]:
-    """Return the words without ``--replica N``, and that as an option; None for one that is no number."""
-    if "--replica" not in arguments:
-        return arguments, {}
-    at = arguments.index("--replica")
-    value = arguments[at + 1] if at + 1 < len(arguments) else ""
-    rest = arguments[:at] + arguments[at + 2 :]
-    good = re.fullmatch(r"\d", value, re.ASCII) is not None
-    return rest, {"replica": value} if good else None
-
-
-def _kv_ledger(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
-    rest, options = _of_replica(arguments)
-    if rest or options is None:
-        return unknown("kv-ledger", arguments[0], ["--replica"])
-    return Command("kv-ledger", options=options, filters=filters)
 
 
 def grep_file(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
@@ -179,5 +168,5 @@ READERS: dict[str, Reader] = {
     "dcgmi": _dcgm,
     "request-log": _request_log,
     "steps": _steps,
-    "kv-ledger": _kv_ledger,
+    "kv-ledger": for_a_replica("kv-ledger"),
 }

@@ -19,7 +19,14 @@ from labs.incident.changes import (
 from labs.incident.gauges import alarm_now, promises
 from labs.incident.state import Incident, Outcome, advance, clock
 from labs.instruments import engine_state
-from labs.instruments.take import READING_VERBS, NotMeasured, check_engine, instrument_of, take
+from labs.instruments.take import (
+    READING_VERBS,
+    NotMeasured,
+    check_engine,
+    free_answer,
+    instrument_of,
+    take,
+)
 
 if TYPE_CHECKING:
     from labs.incident.state import Operation, Progress
@@ -106,11 +113,10 @@ def price(spec: LabSpec, command: Command) -> int:
 
 def _read(incident: Incident, command: Command, cost_s: int, progress: Progress | None) -> Outcome:
     start_s = incident.clock_s
-    if command.verb == "metrics" and command.target:
-        text = "" if command.target == "/health" else '{"version":"0.32.0"}'
-        return Outcome("answer", text or "HTTP 200, empty body", start_s)
-    key = instrument_of(command)
     try:  # What is refused is refused before anything is charged.
+        if command.verb == "metrics" and command.target:
+            return Outcome("answer", free_answer(incident.view, command), start_s)
+        key = instrument_of(command)
         take(incident.view, command)
     except NotMeasured as exc:
         return Outcome("refused", str(exc), start_s)

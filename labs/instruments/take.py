@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from labs.console import Command, filtered
 from labs.instruments import dashboards, promql
 from labs.instruments.hardware_signals import HARDWARE_SIGNALS
+from labs.instruments.prometheus.exposition import REFUSED
+from labs.instruments.prometheus.scrapes import process_at
 from labs.instruments.registry import SIGNALS
 from labs.instruments.sources import SOURCES, NotMeasured
 from labs.instruments.sources.sglang import check_engine
@@ -18,7 +20,15 @@ if TYPE_CHECKING:
     from labs.instruments.registry import Value
     from labs.instruments.signals import View
 
-__all__ = ["READING_VERBS", "NotMeasured", "Shown", "check_engine", "instrument_of", "take"]
+__all__ = [
+    "READING_VERBS",
+    "NotMeasured",
+    "Shown",
+    "check_engine",
+    "free_answer",
+    "instrument_of",
+    "take",
+]
 
 READING_VERBS = {*SOURCES, "promql", "dashboard"}
 
@@ -78,6 +88,17 @@ def take(view: View, command: Command) -> Shown:
     return Shown(
         text or "(no line matches)", {name: SIGNALS[name](view) for name in dict.fromkeys(names)}
     )
+
+
+def free_answer(view: View, command: Command) -> str:
+    """Return what ``/health`` or ``/version`` answers: it costs nothing and no signal is seen in it.
+
+    vLLM binds its port once the engine is up, so a server that starts or is gone refuses the connection.
+    """
+    engine = view.cluster.engines[_replica(view, command)]
+    if process_at(engine, view.now_s) is None:
+        return REFUSED
+    return "HTTP 200, empty body" if command.target == "/health" else '{"version":"0.32.0"}'
 
 
 def _replica(view: View, command: Command) -> int:

@@ -108,6 +108,17 @@ def test_what_is_free_charges_nothing_and_moves_nothing(world, line):
     assert world.world.cluster.digest() == before
 
 
+@pytest.mark.parametrize("path", ["health", "version"])
+def test_a_server_that_is_down_refuses_the_connection(world, path):
+    line = parse(f"curl -s localhost:8000/{path}")
+    assert "Failed" not in perform(world, line, 1).text
+    engine = world.view.engine
+    engine.restart(engine.config, engine.cost, down_s=600.0)
+    perform(world, parse("wait 1m"), 2)
+    assert "Failed to connect to localhost port 8000" in perform(world, line, 3).text
+    assert perform(world, parse(f"curl -s replica-7:8000/{path}"), 4).kind == "refused"
+
+
 @pytest.mark.parametrize(
     "hypothesis", ["metastable", "demand", "healthy", "router", "long_prompts", "leak"]
 )
