@@ -26,11 +26,36 @@ if TYPE_CHECKING:
 
 FAMILIES = (
     ("First tokens come late", ("ttft",)),
-    ("Answers stutter or crawl", ("itl", "gap", "tpot", "step")),
-    ("Answers fail", ("lost", "answered", "http", "error", "failed", "clamped")),
+    ("Answers stutter or crawl", ("itl", "gap", "tpot", "step", "slow")),
+    (
+        "Answers fail or do not come",
+        (
+            "lost",
+            "unanswered",
+            "unfinished",
+            "stranded",
+            "open",
+            "hung",
+            "http",
+            "error",
+            "failed",
+            "clamped",
+        ),
+    ),
     (
         "Memory and machines",
-        ("memory", "free", "gpu", "growth", "reserved", "ready", "restarts", "host"),
+        (
+            "memory",
+            "used",
+            "free",
+            "gpu",
+            "growth",
+            "reserved",
+            "ready",
+            "restarts",
+            "host",
+            "far_numa",
+        ),
     ),
     ("Load", ("queue", "running", "kv", "slots", "arrival", "offered", "busy")),
 )

@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 
 from labs import pool
+from labs.catalogue import labs
 from labs.models import Attempt
 from tests.labs.in_the_room import SLUG, text
 
@@ -15,6 +16,12 @@ def test_a_visitor_sees_the_labs_and_a_way_to_sign_in(client):
     assert "Slow first tokens on atlas-70b" in page
     assert "Sign in to handle one" in page
     assert "Sign in to take the page" in text(client.get(reverse("labs:lab", args=[SLUG])))
+
+
+def test_every_lab_is_listed_by_what_rang(client):
+    page = client.get("/labs/").content.decode()
+    assert all(f'"/labs/{slug}/"' in page for slug in labs())
+    assert "Other alarms" not in page
 
 
 def test_an_open_attempt_is_offered_first_and_the_kept_score_is_shown(
