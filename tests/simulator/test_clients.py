@@ -1,9 +1,11 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
-from labs.simulator.clients import Clients, ClosedLoopSpec
+from labs.simulator.clients import Clients, ClosedLoopSpec, QuestionsChange, UsersChange
 from labs.simulator.request import Status
+from labs.simulator.workload import LengthDistribution
 from tests.simulator.reacting import SHORT, world
 
 
@@ -112,6 +114,62 @@ def test_the_k_th_question_of_a_user_is_the_same_in_any_world():
     shared = ours.keys() & theirs.keys()
     assert len(shared) > 20
     assert all(ours[each] == theirs[each] for each in shared)
+
+
+def most_open(served, from_s):
+    samples = [each for each in served.engines[0].samples if each.t_s >= from_s]
+    return max(each.running + each.waiting for each in samples)
+
+
+def test_users_beyond_a_limit_end_what_they_asked_and_ask_no_more():
+    served = world(0.0, closed_loop=ClosedLoopSpec(10, 0.1, (SHORT,), 5.0))
+    served.advance(100.0)
+    served.front.limit_users(3, 100.0)
+    served.advance(300.0)
+    assert all(each.finish_s is not None for each in served.requests if each.sent_s < 100.0)
+    assert most_open(served, 200.0) == 3
+
+
+def test_users_come_again_when_a_limit_is_lifted():
+    served = world(0.0, closed_loop=ClosedLoopSpec(10, 0.1, (SHORT,), 5.0))
+    served.advance(100.0)
+    served.front.limit_users(3, 100.0)
+    served.advance(200.0)
+    served.front.limit_users(None, 200.0)
+    served.advance(300.0)
+    assert most_open(served, 250.0) == 10
+    assert {each.user for each in served.requests if each.sent_s > 250.0} == set(range(10))
+
+
+def test_a_limit_holds_for_users_who_come_later():
+    served = world(
+        0.0,
+        closed_loop=ClosedLoopSpec(4, 0.1, (SHORT,), 5.0),
+        faults=((120.0, UsersChange(20)),),
+    )
+    served.advance(100.0)
+    served.front.limit_users(6, 100.0)
+    served.advance(200.0)
+    assert most_open(served, 150.0) == 6
+
+
+def test_users_ask_other_things_from_their_next_question_on():
+    long = replace(SHORT, prompt=LengthDistribution(3000.0, 0.1))
+    served = world(
+        0.0,
+        closed_loop=ClosedLoopSpec(5, 0.1, (SHORT,), 5.0),
+        faults=((60.0, QuestionsChange((long,))),),
+    )
+    served.advance(120.0)
+    before = [each.prompt_tokens for each in served.requests if each.sent_s < 59.0]
+    after = [each.prompt_tokens for each in served.requests if each.sent_s > 70.0]
+    assert max(before) < min(after)
+
+
+def test_questions_need_users():
+    served = world(1.0, faults=((10.0, QuestionsChange((SHORT,))),))
+    with pytest.raises(ValueError, match="no closed loop"):
+        served.advance(20.0)
 
 
 @pytest.mark.parametrize(
