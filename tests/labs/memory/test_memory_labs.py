@@ -3,10 +3,14 @@
 from dataclasses import replace
 
 import pytest
+from pydantic import ValidationError
 
 from labs import console, incident
 from labs.catalogue import labs
 from labs.instruments.registry import signal_values
+from labs.simulator.memory.ledger import GIB, MIB
+from labs.simulator.memory.messages import cuda_out_of_memory, stated_mib
+from labs.specs.memory import MixedSizes
 from labs.worlds.draws import Draws
 from labs.worlds.memory import flags, mean_running, sick_replica
 
@@ -27,6 +31,7 @@ DEPLOY = "slow-since-the-deploy"
 WAVES = "answers-fail-in-waves"
 ENDS = "the-engine-that-ends"
 NINETY = "memory-over-ninety"
+BREAKS = "answers-break-off"
 
 
 @pytest.mark.parametrize(
@@ -123,6 +128,53 @@ def test_what_is_not_understood_is_refused(line):
 def test_the_memory_log_names_what_was_being_allocated(hypothesis, frame):
     shown = done(world(WAVES, hypothesis), "memory-log")
     assert shown.signals["oom_frame"] == frame
+
+
+def test_all_of_them_fail_at_the_same_frame_and_the_message_tells_them_apart():
+    shown = {
+        name: done(world(BREAKS, name), "memory-log").signals for name in labs()[BREAKS].hypotheses
+    }
+    assert {each["oom_frame"] for each in shown.values()} == {"encoder"}
+    tried = {name: each["oom_tried_mib"] for name, each in shown.items()}
+    gaps = {name: each["oom_unallocated_mib"] for name, each in shown.items()}
+    assert tried["giants"] > 2 * max(tried[name] for name in tried if name != "giants")
+    assert gaps["pieces"] > 1.3 * max(gaps[name] for name in gaps if name != "pieces")
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "line"),
+    [("pieces", "redeploy --expandable-segments"), ("giants", "redeploy --max-model-len 8192")],
+)
+def test_each_of_two_changes_saves_from_one_of_two_worlds(hypothesis, line):
+    for each in ("pieces", "giants"):
+        handled = world(BREAKS, each)
+        done(handled, line)
+        incident.advance(handled, 1200)
+        assert (read(handled, "ooms_15m") == 0) is (each == hypothesis)
+
+
+def test_failures_are_counted_over_the_window_that_is_asked_for():
+    five, fifteen = world(WAVES, "leak"), world(BREAKS, "pieces")
+    assert set(done(five, "failures").signals) == {"lost_share_5m"}
+    assert set(done(fifteen, "failures --last 15m").signals) == {"lost_share_15m"}
+    assert done(fifteen, "failures").signals == {}
+    for line in ("failures --last 7m", "failures --last", "failures --since 5m", "failures | head"):
+        assert isinstance(console.parse(line), console.Refusal)
+
+
+def test_a_message_states_its_sizes_in_any_unit():
+    message = cuda_out_of_memory(
+        tried=3 * GIB // 2, gpu=0, capacity=80 * GIB, free=GIB, in_use=79 * GIB, allocated=70 * GIB, reserved=70 * GIB + 700 * MIB
+    )  # fmt: skip
+    assert stated_mib(message, "tried") == 1536.0
+    assert stated_mib(message, "unallocated") == 700.0
+    assert stated_mib("Container atlas failed liveness probe", "tried") is None
+
+
+@pytest.mark.parametrize("bounds", [{}, {"entries_kept": 4, "tokens_kept": 4000}])
+def test_a_cache_of_mixed_sizes_has_one_bound(bounds):
+    with pytest.raises(ValidationError, match="one of them"):
+        MixedSizes(workspace_bytes_per_token=1, entry_bytes_per_token=1, **bounds)
 
 
 def test_a_smaller_chunk_saves_from_log_probabilities_and_not_from_scores():

@@ -1,8 +1,9 @@
 from dataclasses import replace
 
+from labs.simulator.memory.allocator import CachingAllocator
 from labs.simulator.memory.faults import Fragmentation, Watch
 from labs.simulator.memory.ledger import GIB, MIB
-from labs.simulator.memory.workspaces import MixedSizes
+from labs.simulator.memory.workspaces import MixedSizes, Workspaces
 from labs.simulator.workload import LengthDistribution, RequestClass
 from tests.simulator.memory.worlds import CHAT, FLAGS, fleet
 
@@ -57,3 +58,24 @@ def test_pieces_give_the_same_fragments_as_the_whole():
     pieces.advance(600.0)
     assert whole.digest() == pieces.digest()
     assert any(isinstance(fault, Watch) for _, _, fault in whole._faults)
+
+
+def bounded_by_tokens(most, lengths):
+    kind = MixedSizes(
+        "scans", workspace_bytes_per_token=MIB, entry_bytes_per_token=MIB, tokens_kept=most
+    )
+    served = Workspaces(kind, CachingAllocator(GIB))
+    for at_s, tokens in enumerate(lengths):
+        served.serve(float(at_s), tokens, capacity=GIB, peak=0)
+    return served
+
+
+def test_a_cache_that_is_bounded_by_tokens_lets_go_of_the_oldest():
+    served = bounded_by_tokens(100, (40, 40, 30, 60))
+    assert [tokens for _, tokens in served.entries] == [30, 60]
+    assert served.allocator.allocated == 90 * MIB
+
+
+def test_an_entry_beyond_the_bound_stands_alone():
+    served = bounded_by_tokens(100, (40, 40, 150))
+    assert [tokens for _, tokens in served.entries] == [150]
