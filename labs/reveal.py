@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from labs.twins import ToldTwin
 
 
-def instruments_of(spec: LabSpec) -> list[values.Instrument]:
-    """Return the lab's instruments but the alarm's own: their worth is what marking compares."""
+def instruments_of(spec: LabSpec, *, taken: str | None = None) -> list[values.Instrument]:
+    """Return the lab's instruments but the alarm's own: their worth is what marking compares.
+
+    A panel shows what some instrument shows at no higher price, so only one that was ``taken`` is among them.
+    """
     return [
         values.Instrument(key, each.signals, each.cost_s, each.disturbance_s)
         for key, each in spec.instruments.items()
-        if not each.is_alarm
+        if not each.is_alarm and (key == taken or not each.is_panel)
     ]
 
 
@@ -33,7 +36,7 @@ def worth_of_first_readings(
 ) -> list[dict[str, Any]]:
     """Return what each instrument is worth as a first measurement, best first."""
     first = next((each.instrument for each in readings if not each.orientation), None)
-    listed = values.valued_instruments(table, instruments_of(spec), table.grid_s[0])
+    listed = values.valued_instruments(table, instruments_of(spec, taken=first), table.grid_s[0])
     rows = [
         {
             "instrument": each.instruments[0],

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from labs.instruments import gpu_readings
 from labs.instruments.experience import felt, is_lost
+from labs.instruments.inside_signals import itl_quantile
 from labs.instruments.signals import (
     PANEL_S,
-    histogram_quantile,
     sample_at,
     sent_between,
     ttft_p95_at,
 )
-from labs.simulator.telemetry import ITL_BUCKETS_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +33,7 @@ type Line = Callable[[View], float | None]
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a panel: its name, and ``(t_s, value | None)`` every half minute."""
+    """One line of a panel: its name, and ``(t_s, value | None)`` every half minute, the last now."""
 
     name: str
     points: tuple[tuple[int, float | None], ...]
@@ -53,7 +52,9 @@ class Panel:
 def panel(view: View, name: str, *, from_s: int) -> Panel:
     """Return a panel from ``from_s`` until now. Raises KeyError for a name that is none of PANELS."""
     title, unit, log_scale, lines = PANELS[name]
-    times = range(-(-from_s // EVERY_S) * EVERY_S, int(view.now_s) + 1, EVERY_S)
+    times = [*range(-(-from_s // EVERY_S) * EVERY_S, int(view.now_s) + 1, EVERY_S)]
+    if times[-1:] != [int(view.now_s)]:
+        times.append(int(view.now_s))
     return Panel(
         title,
         unit,
@@ -110,19 +111,6 @@ def _gauge(pick: Callable[[Sample], float]) -> Callable[[Engine, float], float |
 def _pair(engine: Engine, t_s: float, seconds: float) -> tuple[Sample, Sample] | None:
     first, last = sample_at(engine, t_s - seconds), sample_at(engine, t_s)
     return None if first is None or last is None or first is last else (first, last)
-
-
-def _itl(share: float) -> Callable[[Engine, float], float | None]:
-    def read(engine: Engine, t_s: float) -> float | None:
-        pair = _pair(engine, t_s, SHORT_S)
-        if pair is None:
-            return None
-        counts = [
-            max(0, b - a) for a, b in zip(pair[0].itl_counts, pair[1].itl_counts, strict=True)
-        ]
-        return histogram_quantile(share, ITL_BUCKETS_S, counts)
-
-    return read
 
 
 def _preemptions(engine: Engine, t_s: float) -> float | None:
@@ -192,7 +180,12 @@ PANELS: dict[str, tuple[str, str, bool, Callable[[View], dict[str, Line]]]] = {
         True,
         lambda view: {"p95": lambda at: ttft_p95_at(at.cluster, at.now_s)},
     ),
-    "itl": ("p99 inter-token latency, one minute", "s", True, _each(_itl(0.99))),
+    "itl": (
+        "p99 inter-token latency, five minutes",
+        "s",
+        True,
+        lambda view: {"p99": lambda at: itl_quantile(at, 0.99)},
+    ),
     "queue": ("Requests waiting", "requests", False, _each(_gauge(lambda s: float(s.waiting)))),
     "running": ("Requests running", "requests", False, _each(_gauge(lambda s: float(s.running)))),
     "kv": ("KV cache usage", "share", False, _each(_gauge(lambda s: s.kv_cache_usage_perc))),
@@ -214,11 +207,3 @@ PANELS: dict[str, tuple[str, str, bool, Callable[[View], dict[str, Line]]]] = {
     ),
 }
 """Name -> (title, unit, whether people compare it by ratio, its lines)."""
-
-SHOWS = {
-    "ttft": "ttft_p95_s",
-    "queue": "queue_depth",
-    "kv": "kv_usage",
-    "preemptions": "preemptions_5m",
-}
-"""Panel -> the signal that its latest point is."""

@@ -14,6 +14,7 @@ from labs.instruments.prometheus.scrapes import process_at
 from labs.instruments.registry import SIGNALS
 from labs.instruments.sources import SOURCES, NotMeasured
 from labs.instruments.sources.sglang import check_engine
+from labs.specs.panels import PREFIX, SHOWS
 
 if TYPE_CHECKING:
     from labs.instruments.dashboards import Panel
@@ -51,7 +52,7 @@ def instrument_of(command: Command) -> str:
     if command.verb == "promql":
         return promql.instrument_of(_query(command))
     if command.verb == "dashboard":
-        return f"dashboard_{command.target}"
+        return PREFIX + command.target
     source = SOURCES.get(command.verb)
     if source is None:
         raise NotMeasured(f"There is no {command.verb} on this cluster.")
@@ -70,7 +71,7 @@ def take(view: View, command: Command) -> Shown:
         return Shown(text, dict(promql.signal_of(query, value)) if text else {})
     if command.verb == "dashboard":
         drawn = dashboards.panel(view, command.target, from_s=round(view.healthy_from_s))
-        name = dashboards.SHOWS.get(command.target)
+        name = SHOWS.get(command.target)
         signals = {} if name is None else {name: SIGNALS[name](view)}
         return Shown(filtered(dashboards.text(drawn), command.filters), signals, drawn)
     source = SOURCES[command.verb]

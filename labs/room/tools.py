@@ -38,6 +38,15 @@ class Tools:
 
     @cached_property
     def instruments(self) -> list[Tool]:
+        """Return what the lab's file declares."""
+        return self._looks(panels=False)
+
+    @cached_property
+    def panels(self) -> list[Tool]:
+        """Return the panels of the dashboard."""
+        return self._looks(panels=True)
+
+    def _looks(self, *, panels: bool) -> list[Tool]:
         taken: dict[str, list[str]] = {}
         for each in self.log.readings:
             outcome = each.outcome or {}
@@ -53,6 +62,7 @@ class Tools:
                 round(each.slowdown * 100),
             )
             for key, each in self.spec.instruments.items()
+            if each.is_panel is panels
         ]
 
     @property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from labs.specs.base import Bound, Frozen, Layer, Seconds, SpecError, unit_word
+from labs.specs.panels import with_panels
 from labs.specs.world import (
     Admission,
     Fleet,
@@ -123,6 +124,11 @@ class InstrumentSpec(Frozen):
     """Those that its answer can show; none for one that has nothing to say in this lab."""
     is_alarm: bool = False
 
+    @property
+    def is_panel(self) -> bool:
+        """Whether it is a panel of the dashboard that every lab has."""
+        return self.command.startswith("dashboard ")
+
 
 class ChangeSpec(Frozen):
     title: str
@@ -200,7 +206,7 @@ class LabSpec(Frozen):
             raise ValueError("hypotheses: a lab needs at least two worlds behind its alarm")
         if not any(hypothesis.served for hypothesis in self.hypotheses.values()):
             raise ValueError("hypotheses: at least one must be served = true")
-        if not any(each.is_alarm for each in self.instruments.values()):
+        if not any(each.is_alarm for each in self.instruments.values() if not each.is_panel):
             raise ValueError("instruments: one must be is_alarm = true, the panel that paged")
         for key, hypothesis in self.hypotheses.items():
             if hypothesis.answer.scope == "fault" and not hypothesis.answer.cause_gone:
@@ -289,7 +295,7 @@ def load_spec(folder: Path) -> LabSpec:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
         raise SpecError(f"{name}: not valid TOML: {exc}") from exc
     try:
-        return LabSpec.model_validate({"slug": folder.name, **data})
+        return LabSpec.model_validate({"slug": folder.name, **with_panels(data)})
     except ValidationError as exc:
         faults = [
             f"{name}: {'.'.join(str(part) for part in error['loc']) or 'the lab'}: {error['msg']}"

@@ -92,6 +92,7 @@ def lab(request: HttpRequest, slug: str) -> HttpResponseBase:
         **_lab_row(spec, mine),
         "brief": prose(slug, "brief.md"),
         "proved": _is_proved(slug),
+        "instruments": sum(not each.is_panel for each in spec.instruments.values()),
         "cheapest": clock(min(each.cost_s for each in spec.instruments.values())),
     }
     return render(request, "labs/lab.html", context)

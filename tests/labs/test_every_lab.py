@@ -2,9 +2,10 @@
 
 import pytest
 
-from labs import plays, pool, proving, table_runs, worlds
+from labs import console, incident, plays, pool, proving, table_runs, worlds
 from labs.catalogue import labs
 from labs.digest import behaviour
+from labs.instruments.take import take
 
 pytestmark = pytest.mark.parametrize("slug", sorted(labs()))
 
@@ -27,6 +28,14 @@ def test_the_worlds_do_what_they_did_when_the_lab_was_proved(slug):
 def test_the_stored_proof_holds(slug):
     stored = proving.stored(slug)
     assert [str(line) for line in stored.lines if line.verdict == "red"] == []
+
+
+def test_an_instrument_declares_what_its_answer_shows(slug):
+    spec = labs()[slug]
+    world = incident.at_page(spec, served(slug)[0]["seed"])
+    for key, instrument in spec.instruments.items():
+        shown = set(take(world.view, console.parse(instrument.command)).signals)
+        assert shown & set(spec.signals) <= set(instrument.signals), key
 
 
 def test_the_symptom_shows_and_the_healthy_control_is_silent(slug):

@@ -1,5 +1,6 @@
 """Panels over incident time: what they draw is what the other instruments read."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -10,6 +11,9 @@ from labs.incident import perform
 from labs.instruments import dashboards
 from labs.instruments.registry import SIGNALS
 from labs.instruments.take import take
+from labs.specs.panels import GPUS, SERVING, SHOWS
+
+SHOWS_OF_AN_ENGINE = [(name, SHOWS[name]) for name in SERVING if name in SHOWS]
 
 
 @pytest.fixture(scope="module")
@@ -20,10 +24,11 @@ def world(spec, seeds):
 
 
 def test_every_panel_that_can_be_typed_is_drawn():
-    assert set(TYPED) == set(dashboards.PANELS)
+    assert set(TYPED) == set(dashboards.PANELS) == {*SERVING, *GPUS}
+    assert set(SHOWS.values()) <= set(SIGNALS)
 
 
-@pytest.mark.parametrize(("name", "signal"), sorted(dashboards.SHOWS.items()))
+@pytest.mark.parametrize(("name", "signal"), sorted(SHOWS_OF_AN_ENGINE))
 def test_the_latest_point_of_a_panel_is_the_signal_that_it_shows(world, name, signal):
     shown = take(world.view, parse(f"dashboard {name}"))
     assert shown.signals == {signal: SIGNALS[signal](world.view)}
@@ -36,6 +41,15 @@ def test_a_panel_begins_with_the_healthy_window_and_ends_now(world):
     times = [t_s for t_s, _ in drawn.series[0].points]
     assert (times[0], times[-1]) == (-1800, 0)
     assert all(b - a == dashboards.EVERY_S for a, b in pairwise(times))
+    later = dashboards.panel(replace(world.view, now_s=0.0), "queue", from_s=-45)
+    assert [t_s for t_s, _ in later.series[0].points] == [-30, 0]
+
+
+def test_a_panel_ends_now_even_between_two_of_its_points(world):
+    at = replace(world.view, now_s=-10.0)
+    points = dashboards.panel(at, "ttft", from_s=-60).series[0].points
+    assert [t_s for t_s, _ in points] == [-60, -30, -10]
+    assert points[-1][1] == SIGNALS["ttft_p95_s"](at)
 
 
 def test_a_panel_of_what_nobody_measures_says_so(world):
@@ -47,6 +61,6 @@ def test_a_panel_that_is_not_there_is_refused_with_the_nearest():
 
 
 def test_a_lab_without_a_price_for_a_panel_charges_nothing_and_says_so(world):
-    outcome = perform(world, parse("dashboard busy"), 1)
+    outcome = perform(world, parse("dashboard gpu-clock"), 1)
     assert outcome.kind == "refused"
     assert outcome.cost_s == 0
