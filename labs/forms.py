@@ -56,7 +56,11 @@ class _Form(forms.Form):
 
 
 class PredictionForm(_Form):
-    """Value, confidence, one line of why."""
+    """Value, confidence, one line of why. A share is a number from 0 to 1."""
+
+    def __init__(self, *args: Any, is_share: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.is_share = is_share
 
     value = forms.CharField(
         max_length=16,
@@ -85,6 +89,8 @@ class PredictionForm(_Form):
         value = number_of(self.cleaned_data["value"], "60 or 0.5")
         if not 0 < value <= 1e6:  # noqa: PLR2004
             raise forms.ValidationError("Write a number above 0.", code="range")
+        if self.is_share and value > 1:
+            raise forms.ValidationError("A share lies between 0 and 1: 0.6 is 60 %.", code="range")
         return value
 
 

@@ -257,6 +257,11 @@ class LabSpec(Frozen):
         """Return what is written behind the alarm's number; '' for a share."""
         return unit_word(self.signals[self.alarm.signal].unit)
 
+    @property
+    def alarm_is_share(self) -> bool:
+        """Whether the alarm's number, which the prediction asks for, lies between 0 and 1."""
+        return self.signals[self.alarm.signal].unit == "share"
+
     def promise(self, name: str) -> Slo | None:
         """Return the promise whose kept share a verification calls ``promise:<slo>``; None for another name."""
         prefix, _, key = name.partition(":")

@@ -29,7 +29,7 @@ Kind = Action.Kind
 def predict(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     """Commit the prediction; the world is shown from then on."""
     attempt = attempt_or_404(request, public_id)
-    form = PredictionForm(request.POST)
+    form = PredictionForm(request.POST, is_share=room_of(attempt).spec.alarm_is_share)
     if not form.is_valid():
         return room_page(request, attempt, status=INVALID, prediction=form)
     if room_of(attempt).log.prediction is not None:

@@ -133,6 +133,15 @@ def test_a_prediction_refuses_what_is_no_number_above_0(typed):
     assert "value" in PredictionForm({"value": typed, "confidence": "70", "why": "x"}).errors
 
 
+def test_a_share_is_asked_for_as_one():
+    said = {"value": "60", "confidence": "70", "why": "x"}
+    assert PredictionForm(said).is_valid()
+    assert PredictionForm(said, is_share=True).errors["value"] == [
+        "A share lies between 0 and 1: 0.6 is 60 %."
+    ]
+    assert PredictionForm({**said, "value": "0.6"}, is_share=True).is_valid()
+
+
 def test_beliefs_may_be_left_open_and_are_bounded():
     form = BeliefsForm(BELIEFS, {"belief-demand": "75", "belief-router": "0"})
     assert form.is_valid()
