@@ -97,6 +97,27 @@ def test_an_incident_from_page_to_debrief(
     assert complaints == []
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_panel_of_the_dashboard_is_drawn_where_it_was_asked_for(
+    new_page, sign_in, theme, axe, no_sideways_scroll, complaints
+):
+    page = new_page(theme=theme, width=320)
+    sign_in(page)
+    start(page)
+    predict(page)
+    act(page, "#tool-dashboard_kv")
+    act(page, "#change-cap")
+    act(page, "#tool-dashboard_preemptions")
+    drawn = page.locator("#console .plot svg.main-svg")
+    drawn.first.wait_for()
+    assert page.locator("#console .plot:has(svg)").count() == 2
+    last = page.locator(EXCHANGE).last
+    assert "Preemptions in five minutes" in last.inner_text()
+    axe(page)
+    no_sideways_scroll(page)
+    assert complaints == []
+
+
 def test_the_first_evidence_is_there_within_a_second(page, sign_in):
     sign_in(page)
     start(page)
