@@ -92,10 +92,13 @@ class ClosedLoopSpec:
     classes: tuple[RequestClass, ...]
     stagger_s: float
     """The first questions come at even distances, jittered, within so many seconds."""
+    back_off_s: float = 0.0
+    """How much longer a user whose question failed waits before the next."""
 
     def __post_init__(self) -> None:
         """Refuse users who never were."""
-        if self.users < 1 or self.think_s < 0 or self.stagger_s < 0 or not self.classes:
+        times_s = (self.think_s, self.stagger_s, self.back_off_s)
+        if self.users < 1 or min(times_s) < 0 or not self.classes:
             raise ValueError(f"not a closed loop: {self}")
 
 
@@ -133,9 +136,11 @@ class ClosedLoop:
             requests.append(self._ask(user, start_s + point * self.spec.stagger_s))
         return requests
 
-    def next(self, user: int, ended_s: float) -> Request | None:
+    def next(self, user: int, ended_s: float, *, failed: bool = False) -> Request | None:
         """Return what ``user`` asks after the answer that ended at ``ended_s``; None if that user is no longer there."""
         think_s = self._streams[user].expovariate(1.0) * self.spec.think_s
+        if failed:
+            think_s += self.spec.back_off_s
         if user >= self.users:
             self._left.add(user)
             return None

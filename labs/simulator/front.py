@@ -274,7 +274,7 @@ class Front:
         if failed and self.clients is not None and request.attempt < self.clients.retries:
             following = people.again(request, self.clients, self.seed, to_s(at_ps))
         elif request.user >= 0 and self.closed_loop is not None:
-            following = self.closed_loop.next(request.user, to_s(at_ps))
+            following = self.closed_loop.next(request.user, to_s(at_ps), failed=failed)
         if following is not None:
             self._push(max(at_ps, following.arrival_ps), Kind.SEND, following)
 

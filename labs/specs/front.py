@@ -58,6 +58,8 @@ class BatchSpec(Frozen):
     length_cv: Annotated[float, Field(gt=0)] = 0.3
     pause_s: Annotated[float, Field(ge=0)] = 0.5
     """Between an answer and the worker's next request, on average. Scenario constant."""
+    back_off_s: Annotated[float, Field(ge=0)] = 20.0
+    """How much longer a worker waits whose request was refused or failed. Scenario constant."""
 
 
 class TurnoverSpec(Frozen):

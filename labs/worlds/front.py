@@ -127,7 +127,7 @@ def closed_loop(spec: LabSpec, draws: Draws) -> ClosedLoopSpec | None:
         ),
     )
     workers = round(draws.uniform("batch_workers", said.in_flight))
-    return ClosedLoopSpec(workers, said.pause_s, (kind,), STAGGER_S)
+    return ClosedLoopSpec(workers, said.pause_s, (kind,), STAGGER_S, said.back_off_s)
 
 
 def _batch_faults(spec: LabSpec, ails: FrontWorld, draws: Draws) -> Iterator[Fault]:

@@ -166,6 +166,14 @@ def test_users_ask_other_things_from_their_next_question_on():
     assert max(before) < min(after)
 
 
+def test_a_user_who_was_refused_waits_longer_before_the_next_question():
+    served = world(0.0, closed_loop=ClosedLoopSpec(4, 0.1, (SHORT,), 1.0, back_off_s=30.0))
+    served.shed(1.0)
+    served.advance(100.0)
+    assert len(served.requests) == 4 * 4
+    assert all(each.status is Status.SHED for each in served.requests)
+
+
 def test_questions_need_users():
     served = world(1.0, faults=((10.0, QuestionsChange((SHORT,))),))
     with pytest.raises(ValueError, match="no closed loop"):
