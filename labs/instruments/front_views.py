@@ -103,9 +103,11 @@ def ages(view: View) -> str:
     """Return since when each replica has been ready, and p95 TTFT by the age of the replica that was asked."""
     lines = []
     for replica, engine in enumerate(view.cluster.engines):
-        up_s = max(life.up_s for life in engine.processes)
+        up_s = engine.processes[-1].up_s
         state = (
-            f"ready for {view.now_s - up_s:5.0f} s"
+            "stopped"
+            if engine.is_dead
+            else f"ready for {view.now_s - up_s:5.0f} s"
             if up_s <= view.now_s
             else f"starting, {up_s - view.now_s:.0f} s to go"
         )

@@ -33,11 +33,12 @@ def turnover_of(said: TurnoverSpec, draws: Draws) -> Turnover:
 
 
 def begin(spec: LabSpec, cluster: Cluster, said: TurnoverSpec, draws: Draws) -> None:
-    """Replace the replicas of a world in turn, from a time that the seed draws."""
+    """Replace the replicas of a world in turn, from a time and a replica that the seed draws."""
     cluster.front.turnover = turnover_of(said, draws)
     every_s = float(said.every_s)
     first_s = spec.timeline.starts_at_s + draws.uniform("turnover_phase", (0.0, every_s))
-    cluster.schedule(round(first_s), Turn(every_s, spec.fleet.replicas))
+    first = draws.choice("turnover_first", range(spec.fleet.replicas))
+    cluster.schedule(round(first_s), Turn(every_s, spec.fleet.replicas, first))
 
 
 def worse(spec: LabSpec, ails: FrontWorld, draws: Draws) -> Turnover | None:
