@@ -52,7 +52,8 @@ def student_cdf(t: float, degrees: float) -> float:
     """
     if degrees <= 0:
         raise ValueError(f"no t has {degrees} degrees of freedom")
-    tail = _beta(degrees / (degrees + t * t), degrees / 2, 0.5) / 2
+    whole = degrees + t * t
+    tail = _beta(degrees / whole, t * t / whole, degrees / 2, 0.5) / 2
     return 1 - tail if t > 0 else tail
 
 
@@ -71,14 +72,14 @@ def student_quantile(share: float, degrees: float) -> float:
     return (low + high) / 2
 
 
-def _beta(x: float, a: float, b: float) -> float:
-    """Return the regularized incomplete beta function I_x(a, b)."""
-    if x in {0.0, 1.0}:
+def _beta(x: float, rest: float, a: float, b: float) -> float:
+    """Return the regularized incomplete beta function I_x(a, b); ``rest`` is 1 - x, to all its digits."""
+    if 0.0 in {x, rest}:
         return x
     if x > (a + 1) / (a + b + 2):
-        return 1 - _beta(1 - x, b, a)
+        return 1 - _beta(rest, x, b, a)
     log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-    front = math.exp(log_front + a * math.log(x) + b * math.log1p(-x)) / a
+    front = math.exp(log_front + a * math.log(x) + b * math.log(rest)) / a
     # Lentz's method.
     c = 1.0
     d = 1 / (1 - (a + b) * x / (a + 1))
