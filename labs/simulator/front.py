@@ -130,9 +130,13 @@ class Front:
         engines = self.cluster.engines
         while True:
             target_ps = until_ps
-            if self.closed_loop is not None or self.stopping:
+            if self.closed_loop is not None:
                 # What ends makes something begin: nobody may be past it.
                 target_ps = min(until_ps, *(engine.earliest_end_ps() for engine in engines))
+            for replica in self.stopping:
+                # Its last end makes the process go, a while later.
+                end_ps = engines[replica].earliest_end_ps()
+                target_ps = min(target_ps, end_ps + to_ps(EXIT_LINGER_S))
             if self._events:
                 target_ps = min(target_ps, self._events[0][0])
             target_ps = max(target_ps, self._now_ps)
