@@ -126,7 +126,7 @@ def _measures_everything(spec: LabSpec, reference: Play, world: str) -> list[Ste
     more = [
         {"run": each.command, "may_refuse": True}
         for each in spec.instruments.values()
-        if each.command not in read and not each.is_alarm
+        if each.command not in read and not each.is_alarm and not each.is_panel
     ]
     return [*more, *steps]
 
@@ -140,11 +140,11 @@ def _cites_everything(spec: LabSpec, reference: Play, world: str) -> list[Step]:
         if step.get("run") in commands
         for name in commands[step["run"]].signals
     ]
-    roles: list[dict[str, str]] = [
-        {"signal": name, "role": "shows"} for name in dict.fromkeys(seen)
+    roles: list[dict[str, Any]] = [
+        {"signal": name, "role": "shows", "may_lack": True} for name in dict.fromkeys(seen)
     ]
     roles += [
-        {"signal": name, "role": "rules_out", "rival": rival}
+        {"signal": name, "role": "rules_out", "rival": rival, "may_lack": True}
         for rival in spec.hypotheses
         if rival != world
         for name in dict.fromkeys(seen)

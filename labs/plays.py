@@ -224,9 +224,11 @@ def _diagnosis(said: Mapping[str, Any], log: Sequence[Entry], where: str) -> dic
         diagnosis["parameter"] = source.outcome["signals"][said["parameter"]]
     citations = []
     for each in said.get("citations", []):
-        if each["signal"] not in latest:
+        cited = {key: value for key, value in each.items() if key != "may_lack"}
+        if cited["signal"] in latest:
+            citations.append({"reading": latest[cited["signal"]].number, **cited})
+        elif not each.get("may_lack"):
             raise PlayError(f"{where}: no reading shows {each['signal']}")
-        citations.append({**each, "reading": each.get("reading", latest[each["signal"]].number)})
     diagnosis["citations"] = citations
     return diagnosis
 

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 from labs.instruments.experience import felt
 from labs.instruments.gpu_readings import readings
-from labs.instruments.signals import PANEL_S, SHORT_S, quantile, recent, sample_at, sent_between
+from labs.instruments.signals import (
+    PANEL_S,
+    SHORT_S,
+    quantile,
+    recent,
+    sample_at,
+    sent_between,
+    turned_away,
+)
 from labs.simulator.request import Status
 
 if TYPE_CHECKING:
@@ -25,7 +33,7 @@ def replica_ttfts(view: View, replica: int) -> list[float]:
     now_s, from_s = view.now_s, view.now_s - PANEL_S
     values: list[float] = []
     for request in recent(view.cluster, from_s, now_s):
-        if request.replica != replica or request.status is Status.SHED:
+        if request.replica != replica or turned_away(request, now_s):
             continue
         first_s = request.first_token_s
         if first_s is None or first_s > now_s:

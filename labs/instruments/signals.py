@@ -127,14 +127,32 @@ def _ended_by(cluster: Cluster) -> list[float]:
 _ENDED: WeakKeyDictionary[Cluster, tuple[tuple[float, int], list[float]]] = WeakKeyDictionary()
 
 
+ERRORS_FROM = 400
+"""HTTP statuses from here on are no answers."""
+
+
+def turned_away(request: Request, now_s: float) -> bool:
+    """Whether a call had been answered with an error, and not with a first token, at a time."""
+    if request.status is Status.SHED:
+        return True
+    finish_ps = request.finish_ps
+    return (
+        request.http_status >= ERRORS_FROM
+        and request.first_token_ps is None
+        and finish_ps is not None
+        and finish_ps <= to_ps(now_s)
+    )
+
+
 def ttft_p95_at(cluster: Cluster, now_s: float, window_s: float = PANEL_S) -> float | None:
     """Return p95 TTFT as clients see it, seconds.
 
-    It counts those served in the window, and those still waiting with the time they have waited so far.
+    It counts those served in the window, and those still waiting with the time they have waited so far. Whoever was
+    turned away waits for nothing: that is an error's to count.
     """
     values: list[float] = []
     for request in recent(cluster, now_s - window_s, now_s):
-        if request.status is Status.SHED:
+        if turned_away(request, now_s):
             continue
         first_s = request.first_token_s
         if first_s is None or first_s > now_s:
