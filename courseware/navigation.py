@@ -37,7 +37,7 @@ class Entry:
 
 NAVIGATION = (
     Entry("Lessons", "lessons:index"),
-    Entry("Symptoms", "lessons:symptoms"),
+    Entry("Symptoms", "lookup:symptoms"),
     Entry("Labs", "labs:index"),
     Entry("Review", "labs:review-queue", may_review),
     Entry("Cohorts", "labs:cohorts", may_author),

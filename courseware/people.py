@@ -41,6 +41,15 @@ def may_author(user: User | AnonymousUser | None) -> bool:
     return _has_role(user, User.Role.INSTRUCTOR)
 
 
+def may_read(user: User | AnonymousUser | None, tier: str) -> bool:
+    """Whether a tier of the course is open: everything public, the rest to who is signed in, or enrolled."""
+    if tier == "public":
+        return True
+    if not isinstance(user, User) or not user.is_active:
+        return False
+    return tier == "signed-in" or settings.OPEN_ENROLMENT or may_review(user)
+
+
 def _has_role(user: User | AnonymousUser | None, *roles: str) -> bool:
     return isinstance(user, User) and user.is_active and (user.is_superuser or user.role in roles)
 

@@ -12,6 +12,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("sign-in/<str:token>/", views.sign_in_link, name="sign-in-link"),
     path("theme/", views.theme, name="theme"),
     path("healthz", views.healthz, name="healthz"),
+    path("", include("lessons.lookup_urls")),
     path("lessons/", include("lessons.urls")),
     path("labs/", include("labs.urls")),
 ]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.checks import CheckMessage, Error, register
 
+from courseware.glossary import unknown_terms
 from labs import console, plays, pool
-from labs.catalogue import labs
+from labs.catalogue import labs, text_of
 from labs.instruments.registry import SIGNALS
 from labs.specs import LabSpec, SpecError
 
@@ -20,7 +21,7 @@ HINT = "Run: manage.py prove <lab>, and commit what it writes."
 
 @register()
 def content_check(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Check every lab's spec (labs.E001), plays (labs.E002), pool and table (labs.E003), and its words (labs.E004)."""
+    """Check every lab: spec (labs.E001), plays (E002), pool and table (E003), its words (E004), terms it unfolds (E005)."""
     del app_configs, kwargs
     try:
         catalogue = labs()
@@ -34,12 +35,19 @@ def content_check(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
                 plays.load_play(slug, name)
         except plays.PlayError as exc:
             found.append(Error(str(exc), id="labs.E002"))
+        found += [Error(fault, id="labs.E005") for fault in _unknown_terms(slug)]
         try:
             pool.admitted(slug)
             pool.table(slug)
         except pool.NotProved as exc:
             found.append(Error(str(exc), hint=HINT, id="labs.E003"))
     return found
+
+
+def _unknown_terms(slug: str) -> Iterator[str]:
+    for name in ("brief.md", "debrief.md"):
+        for line, term in unknown_terms(text_of(slug, name)):
+            yield f"{slug}/{name}:{line}: no keyword is called {term!r}; write it into lessons/content/glossary.toml"
 
 
 def not_known(spec: LabSpec) -> Iterator[str]:

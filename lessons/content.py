@@ -5,31 +5,26 @@ Pure. A mistake raises ContentError, whose message names the file and the line o
 
 from __future__ import annotations
 
+import difflib
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+from courseware.glossary import MARK, glossary, unknown_terms
 from lessons import figures, predictions
+from lessons.front_matter import ContentError, checked, head_and_lines, read_toml
 from lessons.markdown import LAYERS, SLOT, page_html
-from lessons.outline import (
-    KEYWORD_MARK,
-    ONCE,
-    Block,
-    Keyword,
-    SourceError,
-    blocks_of,
-    keyword_of,
-)
+from lessons.outline import ONCE, Block, SourceError, blocks_of
 from lessons.questions import Question, QuestionError, parse_question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 CONTENT_DIR = Path(__file__).parent / "content"
+SYMPTOMS_DIR = CONTENT_DIR / "symptoms"
 LABS_DIR = Path(__file__).parent.parent / "labs" / "content"
 
 _FOLDER = re.compile(r"(?P<place>\d+)-(?P<slug>[a-z0-9-]+)")
@@ -37,10 +32,6 @@ _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _COMPUTED = re.compile(r"⟦(?P<name>[a-z0-9_]+)⟧")
 
 type PartKind = Literal["prose", "check", "predict", "figure", "lab"]
-
-
-class ContentError(ValueError):
-    """Content that cannot be shown; the message names the file and the line or key."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +144,11 @@ def lessons(root: Path = CONTENT_DIR) -> dict[str, Lesson]:
 
 def _numbered(root: Path, suffix: str = "") -> Iterator[Path]:
     """Yield the folders (or ``suffix`` files) called ``NN-slug``, in order."""
-    found = [p for p in root.iterdir() if (p.suffix == suffix if suffix else p.is_dir())]
+    found = [
+        path
+        for path in root.iterdir()
+        if (path.suffix == suffix if suffix else path.is_dir()) and path != SYMPTOMS_DIR
+    ]
     for path in sorted(found, key=lambda p: p.name):
         if not _FOLDER.fullmatch(path.stem):
             raise ContentError(f"{path}: call it NN-slug, such as 01-classify")
@@ -164,34 +159,8 @@ def _slug(path: Path) -> str:
     return path.stem.partition("-")[2]
 
 
-def _toml(path: Path, keys: Mapping[str, type], optional: Mapping[str, type]) -> dict[str, Any]:
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ContentError(f"{path}: cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ContentError(f"{path}: {error}") from error
-    return _checked(str(path), data, keys, optional)
-
-
-def _checked(
-    where: str, data: dict[str, Any], keys: Mapping[str, type], optional: Mapping[str, type]
-) -> dict[str, Any]:
-    for key in data:
-        if key not in keys and key not in optional:
-            raise ContentError(
-                f"{where}: {key}: unknown key; there are {', '.join({**keys, **optional})}"
-            )
-    for key, kind in {**keys, **optional}.items():
-        if key not in data and key in keys:
-            raise ContentError(f"{where}: {key}: missing")
-        if key in data and type(data[key]) is not kind:
-            raise ContentError(f"{where}: {key}: write a {kind.__name__}")
-    return data
-
-
 def _unit(folder: Path) -> Unit:
-    data = _toml(folder / "unit.toml", {"title": str}, {})
+    data = read_toml(folder / "unit.toml", {"title": str}, {})
     return Unit(
         slug=_slug(folder),
         title=data["title"],
@@ -201,7 +170,7 @@ def _unit(folder: Path) -> Unit:
 
 def _lesson(folder: Path) -> Lesson:
     path = folder / "lesson.toml"
-    data = _toml(
+    data = read_toml(
         path,
         {"title": str, "number": int, "goal": str},
         {"previous": dict, "next": dict},
@@ -210,8 +179,7 @@ def _lesson(folder: Path) -> Lesson:
     if not files:
         raise ContentError(f"{folder}: a lesson needs a station: write 01-slug.md")
     sources = [_Source(file) for file in files]
-    keywords = _keywords(sources)
-    stations = tuple(source.station(keywords) for source in sources)
+    stations = tuple(source.station() for source in sources)
     _refuse_twice(sources)
     return Lesson(
         slug=_slug(folder),
@@ -228,7 +196,7 @@ def _lesson(folder: Path) -> Lesson:
 def _neighbour(path: Path, key: str, data: Mapping[str, Any]) -> Neighbour | None:
     if key not in data:
         return None
-    entry = _checked(f"{path}: {key}", data[key], {"number": int, "title": str}, {"slug": str})
+    entry = checked(f"{path}: {key}", data[key], {"number": int, "title": str}, {"slug": str})
     return Neighbour(**entry)
 
 
@@ -237,43 +205,23 @@ class _Source:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
-            text = path.read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise ContentError(f"{path}: {error}") from error
-        head, first_line, lines = self._split(text)
-        self.head = _checked(
-            f"{path}: +++",
-            head,
-            {"title": str, "short": str, "minutes": int},
-            {"layers": list},
+        self.head, self.first_line, lines = head_and_lines(
+            path, {"title": str, "short": str, "minutes": int}, {"layers": list, "open": str}
         )
         try:
-            self.parts = blocks_of(lines, first_line)
+            self.parts = blocks_of(lines, self.first_line)
         except SourceError as error:
             raise self.error(error.line, str(error)) from error
-        self.first_line = first_line
 
     def error(self, line: int, message: str) -> ContentError:
         return ContentError(f"{self.path}:{line}: {message}")
-
-    def _split(self, text: str) -> tuple[dict[str, Any], int, list[str]]:
-        lines = text.splitlines()
-        if not lines or lines[0] != "+++" or "+++" not in lines[1:]:
-            raise self.error(1, "begin with “+++”, the title, short and minutes, and “+++”")
-        end = lines.index("+++", 1)
-        try:
-            head = tomllib.loads("\n".join(lines[1:end]))
-        except tomllib.TOMLDecodeError as error:
-            raise self.error(1, str(error)) from error
-        return head, end + 2, lines[end + 1 :]
 
     def blocks(self, name: str = "") -> Iterator[Block]:
         for part in self.parts:
             if isinstance(part, Block) and name in ("", part.name):
                 yield part
 
-    def station(self, keywords: Mapping[str, Keyword]) -> Station:
+    def station(self) -> Station:
         for name in ONCE:
             found = list(self.blocks(name))
             if len(found) != 1:
@@ -285,14 +233,14 @@ class _Source:
                 raise ContentError(
                     f"{self.path}: +++: layers: {layer!r} is none of {', '.join(LAYERS)}"
                 )
-        self._check_keywords(keywords)
+        self._check_keywords()
         return Station(
             slug=_slug(self.path),
             title=self.head["title"],
             short=self.head["short"],
             layers=tuple(layers),
             minutes=self.head["minutes"],
-            parts=tuple(self._parts(keywords)),
+            parts=tuple(self._parts()),
             checks=MappingProxyType({b.argument: self._check(b) for b in self.blocks("check")}),
             predictions=MappingProxyType(
                 {b.argument: self._prediction(b) for b in self.blocks("predict")}
@@ -300,25 +248,18 @@ class _Source:
             takeaway=next(self.blocks("takeaway")).text,
         )
 
-    def _check_keywords(self, keywords: Mapping[str, Keyword]) -> None:
-        opened = [b for b in self.blocks("keyword") if b.options.get("open")]
-        if len(opened) > 1:
-            raise self.error(opened[1].line, "one keyword at most is open on a page")
-        marks: set[str] = set()
-        line_number = self.first_line
-        for line in self._lines():
-            for mark in KEYWORD_MARK.finditer(line):
-                term = mark["term"] or mark["shown"]
-                marks.add(term)
-                if term not in keywords:
-                    raise self.error(line_number, f"no keyword is called {term!r}")
-            line_number += 1
-        for block in self.blocks("keyword"):
-            if block.argument not in marks:
-                raise self.error(
-                    block.line,
-                    f"the keyword “{block.argument}” stands nowhere: write [[{block.argument}]]",
-                )
+    def _check_keywords(self) -> None:
+        for number, term in unknown_terms("\n".join(self._lines())):
+            near = difflib.get_close_matches(term, glossary(), n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise self.error(
+                self.first_line + number - 1,
+                f"no keyword is called {term!r}{hint} Write it into lessons/content/glossary.toml",
+            )
+        opened = self.head.get("open")
+        marks = {mark["term"] or mark["shown"] for mark in MARK.finditer("\n".join(self._lines()))}
+        if opened is not None and opened not in marks:
+            raise self.error(1, f"open: the keyword {opened!r} stands nowhere: write [[{opened}]]")
 
     def _lines(self) -> list[str]:
         return self.path.read_text(encoding="utf-8").splitlines()[self.first_line - 1 :]
@@ -365,14 +306,14 @@ class _Source:
         if not _ID.fullmatch(block.argument):
             raise self.error(block.line, f"{block.argument!r}: write an id such as flat-tpot")
         for place, line in enumerate(block.body):
-            if KEYWORD_MARK.search(line):
+            if MARK.search(line):
                 raise self.error(
                     block.body_line + place,
                     f"a keyword unfolds in prose, not inside a {block.name}",
                 )
 
-    def _parts(self, keywords: Mapping[str, Keyword]) -> Iterator[Part]:
-        html = page_html(self._markdown(), keywords)
+    def _parts(self) -> Iterator[Part]:
+        html = page_html(self._markdown(), is_open=self.head.get("open", ""))
         if _COMPUTED.search(html):
             raise self.error(1, "“computed.” numbers may stand only in a prediction's explanation")
         position = 0
@@ -385,7 +326,7 @@ class _Source:
             yield Part("prose", prose)
 
     def _markdown(self) -> str:
-        """Return the source for the renderer: keywords out, interactive blocks as slots."""
+        """Return the source for the renderer: interactive blocks as slots."""
         lines: list[str] = []
         for part in self.parts:
             if isinstance(part, str):
@@ -401,24 +342,10 @@ class _Source:
             lines.append("")
             if part.name in ("check", "predict", "figure", "lab"):
                 lines += [f"/// slot | {part.name} {part.argument}", "///", ""]
-            elif part.name != "keyword":
+            else:
                 bar = f" | {part.argument}" if part.argument else ""
                 lines += [f"/// {part.name}{bar}", *part.body, "///", ""]
         return "\n".join(lines)
-
-
-def _keywords(sources: list[_Source]) -> dict[str, Keyword]:
-    """Collect a lesson's keywords: a term may be unfolded again on a later station."""
-    keywords: dict[str, Keyword] = {}
-    for source in sources:
-        for block in source.blocks("keyword"):
-            if block.argument in keywords:
-                raise source.error(block.line, f"the keyword “{block.argument}” is defined twice")
-            try:
-                keywords[block.argument] = keyword_of(block)
-            except SourceError as error:
-                raise source.error(error.line, str(error)) from error
-    return keywords
 
 
 def _refuse_twice(sources: list[_Source]) -> None:

@@ -8,7 +8,7 @@ a *slot*, which the page fills for the one who reads it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import markdown
@@ -18,17 +18,13 @@ from markdown.treeprocessors import Treeprocessor
 from pymdownx.blocks import BlocksExtension
 from pymdownx.blocks.block import Block as MarkdownBlock
 
-from lessons.outline import KEYWORD_MARK, Keyword
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from courseware.glossary import Keywords, tightened
 
 LAYERS = ("boundary", "overload", "memory", "compatibility", "lifetime")
 SLOT = re.compile(
     r'<div class="slot" data-block="(?P<block>[a-z]+)" data-name="(?P<name>[^"]+)"></div>'
 )
 _LAYER_MARK = rf":({'|'.join(LAYERS)}):"
-_AROUND_DETAILS = re.compile(r"\s*(</details>)|(<details[^>]*>)\n(?=<summary>)|(</summary>)\n")
 
 
 def _icon(parent: ET.Element, symbol: str) -> ET.Element:
@@ -38,31 +34,6 @@ def _icon(parent: ET.Element, symbol: str) -> ET.Element:
 
 
 # -------------------------------------------------------------------------------------- inline marks
-
-
-class _KeywordProcessor(InlineProcessor):
-    """``[[shown|Term]]``: the term unfolds under its own line."""
-
-    def __init__(self, md: markdown.Markdown, keywords: Mapping[str, Keyword]) -> None:
-        super().__init__(KEYWORD_MARK.pattern, md)
-        self.keywords = keywords
-
-    def handleMatch(  # type: ignore[override]  # noqa: N802  # Python-Markdown's name
-        self, m: re.Match[str], data: str
-    ) -> tuple[ET.Element, int, int]:
-        del data
-        keyword = self.keywords[m["term"] or m["shown"]]
-        details = ET.Element("details", {"class": "kw"})
-        if keyword.is_open:
-            details.set("open", "open")
-        ET.SubElement(details, "summary").text = m["shown"]
-        body = ET.SubElement(details, "div", {"class": "kw-body"})
-        body.text = keyword.meaning
-        if keyword.unit:
-            body.text += f" Unit: {keyword.unit}."
-        if keyword.metric:
-            ET.SubElement(body, "code").text = markdown.util.AtomicString(keyword.metric)
-        return details, m.start(0), m.end(0)
 
 
 class _LayerProcessor(InlineProcessor):
@@ -81,13 +52,9 @@ class _LayerProcessor(InlineProcessor):
 
 
 class _Furniture(Treeprocessor):
-    """After the inline pass: ``div.p`` around keywords, row headings, right-aligned numbers."""
+    """After the inline pass: row headings, right-aligned numbers."""
 
     def run(self, root: ET.Element) -> None:
-        for paragraph in root.iter("p"):
-            if paragraph.find(".//details") is not None:
-                paragraph.tag = "div"
-                paragraph.set("class", "p")
         for table in root.iter("table"):
             self._table(table)
         for figure in root.iter("figure"):
@@ -247,41 +214,37 @@ class _Blocks(BlocksExtension):  # type: ignore[misc]  # pymdown has no types
 
 
 class _Marks(Extension):
-    def __init__(self, keywords: Mapping[str, Keyword]) -> None:
-        super().__init__()
-        self.keywords = keywords
-
     def extendMarkdown(self, md: markdown.Markdown) -> None:  # noqa: N802
         # The outline has refused HTML already; this makes sure that none is passed through.
         md.preprocessors.deregister("html_block")
         md.inlinePatterns.deregister("html")
-        md.inlinePatterns.register(_KeywordProcessor(md, self.keywords), "keyword", 175)
         md.inlinePatterns.register(_LayerProcessor(_LAYER_MARK, md), "layer", 174)
         md.treeprocessors.register(_Furniture(md), "furniture", 5)
 
 
-def _converter(keywords: Mapping[str, Keyword]) -> markdown.Markdown:
+def _converter(*, is_open: str = "") -> markdown.Markdown:
     return markdown.Markdown(
-        extensions=["tables", "fenced_code", "sane_lists", _Blocks(), _Marks(keywords)],
+        extensions=["tables", "fenced_code", "sane_lists", _Blocks(), _Marks(), Keywords(is_open)],
         extension_configs={"tables": {"use_align_attribute": True}},
         output_format="html",
     )
 
 
-def page_html(source: str, keywords: Mapping[str, Keyword]) -> str:
-    """Render a station's text; interactive blocks are ``/// slot | block name`` and become slots."""
-    html = _converter(keywords).convert(source)
-    # The serialiser breaks lines around <details>, and a line break before a comma is a space.
-    html = _AROUND_DETAILS.sub(lambda found: found[1] or found[2] or found[3], html)
+def page_html(source: str, *, is_open: str = "") -> str:
+    """Render a station's text; interactive blocks are ``/// slot | block name`` and become slots.
+
+    ``is_open`` names the term that stands unfolded.
+    """
+    html = tightened(_converter(is_open=is_open).convert(source))
     return html.replace("<pre>", '<pre tabindex="0" role="region" aria-label="Example">')
 
 
 def text_html(source: str) -> str:
     """Render a short text with paragraphs: the question of a check, the body of a prediction."""
-    return _converter({}).convert(source)
+    return _converter().convert(source)
 
 
 def inline_html(source: str) -> str:
     """Render one line: an option, a feedback."""
-    html = _converter({}).convert(source.strip())
+    html = _converter().convert(source.strip())
     return html.removeprefix("<p>").removesuffix("</p>") if html.count("<p>") == 1 else html

@@ -1,4 +1,4 @@
-"""A station's source, line by line: its blocks, its keywords, and every mistake with its line.
+"""A station's source, line by line: its blocks, and every mistake with its line.
 
 Pure, and knows no HTML: :mod:`lessons.markdown` renders what this module has found sound.
 """
@@ -40,7 +40,6 @@ SPECS: Mapping[str, _Spec] = {
     "side": _Spec("a title"),
     "formula": _Spec("the formula"),
     "table": _Spec("a caption"),
-    "keyword": _Spec("the term", frozenset({"unit", "metric", "open"})),
     "check": _Spec("an id", frozenset({"kind", "answer", "within", "unit"})),
     "predict": _Spec("an id", frozenset({"ask"})),
     "figure": _Spec("an id", bare=True),
@@ -67,17 +66,6 @@ class Block:
         return "\n".join(self.body).strip("\n")
 
 
-@dataclass(frozen=True)
-class Keyword:
-    """A term that unfolds in place."""
-
-    term: str
-    meaning: str
-    unit: str
-    metric: str
-    is_open: bool
-
-
 _HEADER = re.compile(r"/// ?(?P<name>[a-z-]+)(?: \| (?P<argument>.+))?")
 _OPTION = re.compile(r" {4}(?P<name>[a-z]+): (?P<value>.+)")
 _VALUE = re.compile(r"\{\{ ?(?P<name>[a-z0-9_.]+) ?\}\}")
@@ -85,7 +73,6 @@ _CODE = re.compile(r"`[^`]*`")
 _HTML = re.compile(r"<[A-Za-z/!?]")
 _LINK = re.compile(r"\]\((?P<target>[^)]*)\)")
 _SOUND_TARGET = re.compile(r"(https://|/|#)\S+")
-KEYWORD_MARK = re.compile(r"\[\[(?P<shown>[^\]|]+)(?:\|(?P<term>[^\]]+))?\]\]")
 
 
 def blocks_of(lines: list[str], first_line: int = 1) -> list[Block | str]:
@@ -173,17 +160,3 @@ def _sound(line: str, number: int, *, fenced: bool) -> str:
         return SHOWN[name]
 
     return _VALUE.sub(fill, line)
-
-
-def keyword_of(block: Block) -> Keyword:
-    """Read a keyword block. Raises SourceError."""
-    meaning = " ".join(line.strip() for line in block.body if line.strip())
-    if not meaning:
-        raise SourceError(block.line, f"the keyword “{block.argument}” has no meaning")
-    return Keyword(
-        term=block.argument,
-        meaning=meaning,
-        unit=block.options.get("unit", ""),
-        metric=block.options.get("metric", ""),
-        is_open=block.options.get("open") == "true",
-    )

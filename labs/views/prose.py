@@ -6,13 +6,16 @@ import re
 
 import markdown
 from django.utils.safestring import mark_safe
+from markdown.extensions import Extension
 
+from courseware.glossary import Keywords, tightened
 from labs.catalogue import text_of
 
 
 def prose(slug: str, name: str) -> str:
     """Return a text of a lab, such as its brief; tables scroll by themselves."""
-    html = markdown.markdown(text_of(slug, name), extensions=["tables", "sane_lists"])
+    extensions: list[str | Extension] = ["tables", "sane_lists", Keywords()]
+    html = tightened(markdown.markdown(text_of(slug, name), extensions=extensions))
     html = html.replace(
         "<table>",
         '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>',

@@ -7,7 +7,8 @@ import pytest
 
 from lessons import content
 from lessons.checks_marking import mark
-from lessons.content import CONTENT_DIR, ContentError
+from lessons.content import CONTENT_DIR
+from lessons.front_matter import ContentError
 from lessons.predictions import QUESTIONS
 
 LESSON = content.lessons()["failure-modes"]
@@ -93,7 +94,7 @@ def test_one_keyword_at_most_is_open_on_a_page():
 
 
 def test_an_analogy_ends_where_it_breaks():
-    for path in CONTENT_DIR.rglob("*.md"):
+    for path in CONTENT_DIR.glob("*/*/*.md"):
         text = path.read_text(encoding="utf-8")
         analogy = text.partition("/// analogy")[2].partition("\n///")[0]
         assert "Where it breaks:" in analogy, path
@@ -170,7 +171,8 @@ def test_the_smallest_lesson_can_be_read(course):
             "no keyword",
         ),
         ("A [[mystery]].", 19, "no keyword is called 'mystery'"),
-        ("/// keyword | lonely\nIt means.\n///", 19, "stands nowhere"),
+        ("A [[TTTF]].", 19, "did you mean 'TTFT'"),
+        ("/// keyword | TTFT\nIt means.\n///", 19, "no block is called"),
         ("/// takeaway\nAnother.\n///", 19, "one takeaway"),
         ("<em>x</em>", 19, "HTML"),
     ],

@@ -1,13 +1,18 @@
-from lessons.markdown import SLOT, inline_html, page_html
-from lessons.outline import Keyword
+import pytest
 
-KEYWORDS = {
-    "KV pool": Keyword("KV pool", "Memory for `live` tokens.", "blocks", "vllm:x_perc", False)
-}
+from courseware import glossary
+from courseware.glossary import Term
+from lessons.markdown import SLOT, inline_html, page_html
+
+
+@pytest.fixture(autouse=True)
+def _one_term(monkeypatch):
+    pool = Term("KV pool", "Memory for `live` tokens.", "blocks", metric="vllm:x_perc")
+    monkeypatch.setattr(glossary, "glossary", lambda: {"KV pool": pool})
 
 
 def test_a_keyword_unfolds_inside_its_sentence_and_never_in_a_paragraph_element():
-    html = page_html("The [[pool|KV pool]], full.", KEYWORDS)
+    html = page_html("The [[pool|KV pool]], full.")
     assert html.startswith('<div class="p">The <details class="kw"><summary>pool</summary>')
     assert "Memory for <code>live</code> tokens. Unit: blocks.<code>vllm:x_perc</code>" in html
     assert "</details>, full." in html
@@ -15,7 +20,8 @@ def test_a_keyword_unfolds_inside_its_sentence_and_never_in_a_paragraph_element(
 
 
 def test_a_keyword_is_closed_unless_its_author_opens_it():
-    assert " open" not in page_html("[[KV pool]]", KEYWORDS)
+    assert " open" not in page_html("[[KV pool]]")
+    assert '<details class="kw" open>' in page_html("[[KV pool]]", is_open="KV pool")
 
 
 def test_a_layer_is_a_glyph_and_a_word():
@@ -23,13 +29,13 @@ def test_a_layer_is_a_glyph_and_a_word():
 
 
 def test_html_that_slipped_through_is_shown_not_run():
-    html = page_html("x <script>alert(1)</script>\n\n<div onclick=x>y</div>", {})
+    html = page_html("x <script>alert(1)</script>\n\n<div onclick=x>y</div>")
     assert "<script" not in html
     assert "<div onclick" not in html
 
 
 def test_a_table_has_headings_for_rows_and_columns_and_a_name_for_its_region():
-    html = page_html("/// table | Costs\n| a | b |\n| --- | ---: |\n| x | 1 |\n///", {})
+    html = page_html("/// table | Costs\n| a | b |\n| --- | ---: |\n| x | 1 |\n///")
     assert '<th scope="col">a</th>' in html
     assert '<th scope="row">x</th>' in html
     assert '<td class="n">1</td>' in html
@@ -40,16 +46,16 @@ def test_a_table_has_headings_for_rows_and_columns_and_a_name_for_its_region():
 
 def test_a_formula_says_each_term_plainly_and_ends_with_its_result():
     source = "/// formula | a + b > c\n| t | v |\n| --- | ---: |\n| `a` plain words | 1 |\n| `sum` all | 2 |\n///"
-    html = page_html(source, {})
+    html = page_html(source)
     assert "<figcaption><code>a + b &gt; c</code></figcaption>" in html
     assert "<code>a</code> <span>plain words</span>" in html
     assert html.index("<tfoot>") < html.index("<code>sum</code>")
 
 
 def test_an_interactive_block_leaves_a_slot():
-    html = page_html("Before.\n\n/// slot | check flat-tpot\n///\n\nAfter.", {})
+    html = page_html("Before.\n\n/// slot | check flat-tpot\n///\n\nAfter.")
     assert SLOT.search(html).groups() == ("check", "flat-tpot")
 
 
 def test_code_scrolls_inside_a_region_that_the_keyboard_reaches():
-    assert '<pre tabindex="0"' in page_html("```json\n{}\n```", {})
+    assert '<pre tabindex="0"' in page_html("```json\n{}\n```")

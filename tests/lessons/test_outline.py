@@ -1,6 +1,6 @@
 import pytest
 
-from lessons.outline import Block, SourceError, blocks_of, keyword_of
+from lessons.outline import Block, SourceError, blocks_of
 
 
 def mistake(*lines: str) -> tuple[int, str]:
@@ -46,8 +46,3 @@ def test_a_number_is_filled_in_from_the_arithmetic():
 
 def test_less_than_is_allowed_as_a_sign_and_in_code():
     assert blocks_of(["a < b and `<pad>`"]) == ["a < b and `<pad>`"]
-
-
-def test_a_keyword_without_a_meaning_is_refused():
-    with pytest.raises(SourceError, match="no meaning"):
-        keyword_of(Block("keyword", "KV", 1))

@@ -1,0 +1,184 @@
+"""The index of symptoms: what one is handed on call, row by row, and the page behind each. Files to Symptom; pure.
+
+``content/symptoms/<group>.<number>.md`` holds one symptom. A mistake raises ContentError with file and line or key.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from courseware.glossary import unknown_terms
+from lessons.content import LABS_DIR, SYMPTOMS_DIR, lessons
+from lessons.front_matter import ContentError, head_and_lines
+from lessons.markdown import LAYERS, page_html
+from lessons.outline import Block, SourceError, blocks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+TIERS = ("public", "signed-in", "enrolled")
+_NAME = re.compile(r"(?P<group>[1-9])\.(?P<number>[1-9]\d?)")
+_KEYS: dict[str, type] = {"symptom": str, "first": str, "layer": str, "tier": str, "evidence": list}
+_OPTIONAL: dict[str, type] = {"lessons": list, "labs": list}
+_BLOCKS = ("formula", "table", "side", "note")
+"""What a symptom's page may hold beside prose."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A family of symptoms: what all of them look like, and the split to make before any other."""
+
+    number: int
+    title: str
+    split: str
+
+
+GROUPS = (
+    Group(1, "The first token comes late", "Did the request wait, or was it being computed?"),
+    Group(
+        2,
+        "It starts, then it stutters",
+        "Look at one stream, then at one step; averages hide both.",
+    ),
+    Group(
+        3,
+        "Memory runs out",
+        "Write the ledger of one rank, phase by phase, before you turn a knob.",
+    ),
+    Group(
+        4,
+        "Slower than the arithmetic",
+        "Say in milliseconds what it should have cost. Then split the gap.",
+    ),
+    Group(
+        5,
+        "The answers changed",
+        "Compare the token ids that went in before the logits that came out.",
+    ),
+    Group(6, "Two numbers disagree", "Ask what each of them was counted over."),
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A public thread or page that shows the same."""
+
+    title: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """One row of the index and its page."""
+
+    number: str
+    """As people say it: 4.10."""
+    symptom: str
+    first: str
+    """What to measure first, in a line."""
+    layer: str
+    tier: str
+    lessons: tuple[tuple[str, str, str], ...]
+    """Lesson slug, station slug, station title."""
+    labs: tuple[str, ...]
+    evidence: tuple[Source, ...]
+    html: str
+    text: str
+    """The Markdown, for searching."""
+
+    @property
+    def group(self) -> Group:
+        return GROUPS[int(self.number.partition(".")[0]) - 1]
+
+
+@cache
+def symptoms(root: Path = SYMPTOMS_DIR) -> Mapping[str, Symptom]:
+    """Return the symptoms by number, in order. Raises ContentError."""
+    files = sorted(root.glob("*.md"), key=_place)
+    return {path.stem: _symptom(path) for path in files}
+
+
+def _place(path: Path) -> tuple[int, int]:
+    match = _NAME.fullmatch(path.stem)
+    if match is None or int(match["group"]) > len(GROUPS):
+        raise ContentError(
+            f"{path}: call it <group>.<number>.md, such as 4.10.md; there are {len(GROUPS)} groups"
+        )
+    return int(match["group"]), int(match["number"])
+
+
+def _symptom(path: Path) -> Symptom:
+    head, first_line, lines = head_and_lines(path, _KEYS, _OPTIONAL)
+    for key, known in (("layer", LAYERS), ("tier", TIERS)):
+        if head[key] not in known:
+            raise ContentError(f"{path}: +++: {key}: {head[key]!r} is none of {', '.join(known)}")
+    for number, term in unknown_terms("\n".join(lines)):
+        raise ContentError(f"{path}:{first_line + number - 1}: no keyword is called {term!r}")
+    return Symptom(
+        number=path.stem,
+        symptom=head["symptom"],
+        first=head["first"],
+        layer=head["layer"],
+        tier=head["tier"],
+        lessons=tuple(_station(path, address) for address in head.get("lessons", [])),
+        labs=tuple(_lab(path, slug) for slug in head.get("labs", [])),
+        evidence=tuple(_evidence(path, entry) for entry in head["evidence"]),
+        html=page_html(_markdown(path, lines, first_line)),
+        text="\n".join(lines),
+    )
+
+
+def _markdown(path: Path, lines: list[str], first_line: int) -> str:
+    try:
+        parts = blocks_of(lines, first_line)
+    except SourceError as error:
+        raise ContentError(f"{path}:{error.line}: {error}") from error
+    shown: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            shown.append(part)
+            continue
+        if part.name not in _BLOCKS:
+            raise ContentError(
+                f"{path}:{part.line}: a symptom's page holds no {part.name}, only {', '.join(_BLOCKS)}"
+            )
+        shown += _block(part)
+    return "\n".join(shown)
+
+
+def _block(part: Block) -> list[str]:
+    bar = f" | {part.argument}" if part.argument else ""
+    return ["", f"/// {part.name}{bar}", *part.body, "///", ""]
+
+
+def _station(path: Path, address: Any) -> tuple[str, str, str]:
+    lesson, _, slug = str(address).partition("/")
+    found = lessons().get(lesson)
+    station = None if found is None else found.station(slug)
+    if station is None:
+        raise ContentError(
+            f"{path}: +++: lessons: there is no station {address!r}; write <lesson>/<station>"
+        )
+    return lesson, slug, station.title
+
+
+def _lab(path: Path, slug: Any) -> str:
+    if not isinstance(slug, str) or not (LABS_DIR / slug / "lab.toml").is_file():
+        raise ContentError(f"{path}: +++: labs: no lab is called {slug!r}")
+    return slug
+
+
+def _evidence(path: Path, entry: Any) -> Source:
+    if (
+        not isinstance(entry, dict)
+        or set(entry) != {"title", "url"}
+        or not str(entry["url"]).startswith("https://")
+    ):
+        raise ContentError(
+            f'{path}: +++: evidence: write {{ title = "…", url = "https://…" }}, not {entry!r}'
+        )
+    return Source(str(entry["title"]), str(entry["url"]))
