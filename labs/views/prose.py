@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import markdown
 from django.utils.safestring import mark_safe
-from markdown.extensions import Extension
 
 from courseware.glossary import Keywords, tightened
 from labs.catalogue import text_of
+
+if TYPE_CHECKING:
+    from markdown.extensions import Extension
 
 
 def prose(slug: str, name: str) -> str:
