@@ -1,4 +1,4 @@
-"""The lab proves itself: the reference earns every point, and no tempting answer does."""
+"""What the first lab owes beyond what every lab owes (``test_every_lab``): its counterexamples, part by part."""
 
 import pickle
 
@@ -56,16 +56,6 @@ def earned(judgement):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_each_world_begins_once")
-@pytest.mark.parametrize("position", range(20))
-def test_the_reference_earns_every_point(spec, table, position):
-    seed = pool.admitted(SLUG)[position]
-    judgement, _ = plays.judged(spec, seed, "reference", table=table)
-    assert judgement.total == 100.0, [part["reason"] for part in judgement.parts]
-    assert judgement.passed
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("_each_world_begins_once")
 @pytest.mark.parametrize(
     ("name", "hypothesis"),
     [
@@ -77,13 +67,12 @@ def test_the_reference_earns_every_point(spec, table, position):
 )
 def test_a_counterexample_stays_below_its_ceiling(spec, table, name, hypothesis):
     play = plays.load_play(SLUG, name)
-    for seed in admitted_seeds(hypothesis)[1:3]:
-        judgement, _ = plays.judged(spec, seed, name, table=table)
-        assert judgement.graded
-        assert judgement.total <= play.ceiling
-        assert not (judgement.passed and name in NO_PASS)
-        for (cheat, part), most in AT_MOST.items():
-            assert cheat != name or earned(judgement)[part] <= most
+    judgement, _ = plays.judged(spec, admitted_seeds(hypothesis)[1], name, table=table)
+    assert judgement.graded
+    assert judgement.total <= play.ceiling
+    assert not (judgement.passed and name in NO_PASS)
+    for (cheat, part), most in AT_MOST.items():
+        assert cheat != name or earned(judgement)[part] <= most
 
 
 @pytest.mark.slow
@@ -91,7 +80,7 @@ def test_a_counterexample_stays_below_its_ceiling(spec, table, name, hypothesis)
 def test_a_cap_cures_most_storms_and_never_makes_one_worse(spec, table):
     marks = [
         earned(plays.judged(spec, seed, "cap", table=table)[0])["mitigation"]
-        for seed in admitted_seeds("metastable")[:8]
+        for seed in admitted_seeds("metastable")[:5]
     ]
     assert sum(mark == 20 for mark in marks) > len(marks) / 2
     assert min(marks) >= 9
