@@ -1,0 +1,34 @@
+"""Looking things up in a real browser: symptoms, glossary, search."""
+
+import pytest
+
+PAGES = ["/symptoms/", "/symptoms/1.1/", "/glossary/", "/search/?q=kv"]
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 320)])
+def test_what_one_looks_up_is_clean(theme, width, new_page, axe, no_sideways_scroll, complaints):
+    page = new_page(width=width, theme=theme)
+    for path in PAGES:
+        page.goto(path)
+        axe(page)
+        no_sideways_scroll(page)
+    assert complaints == []
+
+
+def test_a_search_answers_while_one_types_and_its_answer_leads_there(page, axe):
+    page.goto("/symptoms/")
+    page.locator("#q").press_sequentially("preemp")
+    hit = page.locator("#found a", has_text="preemption").last
+    hit.wait_for()
+    axe(page)
+    hit.click()
+    page.wait_for_url("**/glossary/#preemption")
+    assert page.locator("#preemption").is_visible()
+
+
+def test_a_search_works_without_scripts(new_page):
+    page = new_page(scripts=False)
+    page.goto("/glossary/")
+    page.locator("#q").fill("kv pool")
+    page.get_by_role("button", name="Search").click()
+    assert "found for “kv pool”" in page.locator("#found").inner_text()
