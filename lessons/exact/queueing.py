@@ -128,6 +128,15 @@ def pollaczek_khinchine_s(rate_rps: float, served: Service) -> float:
     return load * served.mean_s * (1 + served.cv2) / (2 * (1 - load))
 
 
+def processor_sharing_s(rate_rps: float, mean_s: float, own_s: float) -> float:
+    """Return the mean time in system, seconds, of work of ``own_s`` on a server that all share equally: own / (1 - ρ).
+
+    The spread of the others' work does not matter. Chunked prefill lies between this and first come, first
+    served: a short prompt gets through in the budget that a long one leaves. Source: Kleinrock 1967.
+    """
+    return own_s / (1 - _load(rate_rps, mean_s))
+
+
 def in_queue(rate_rps: float, mean_time_s: float) -> float:
     """Return how many are in a system on average: L = λ W. Source: Little 1961."""
     return rate_rps * mean_time_s

@@ -13,6 +13,7 @@ from lessons.exact.queueing import (
     knee,
     lindley,
     pollaczek_khinchine_s,
+    processor_sharing_s,
     service,
     sojourn_quantile_s,
 )
@@ -94,6 +95,13 @@ def test_more_load_and_more_spread_never_shorten_the_mean_wait(load, cv2):
     wait_s = pollaczek_khinchine_s(load / MEAN_S, service(MEAN_S, cv2))
     assert pollaczek_khinchine_s((load + 0.05) / MEAN_S, service(MEAN_S, cv2)) > wait_s
     assert pollaczek_khinchine_s(load / MEAN_S, service(MEAN_S, cv2 + 1)) > wait_s
+
+
+def test_sharing_makes_a_short_prompt_wait_in_proportion_to_itself():
+    assert processor_sharing_s(4.0, 0.2, 0.01) == pytest.approx(0.05)
+    # With exponential services the two disciplines have one mean.
+    shared_s = processor_sharing_s(4.0, 0.2, 0.2)
+    assert shared_s == pytest.approx(pollaczek_khinchine_s(4.0, service(0.2, 1)) + 0.2)
 
 
 def test_a_queue_and_its_wait_imply_the_arrivals():
