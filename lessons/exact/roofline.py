@@ -169,16 +169,17 @@ class Setup:
         """Kernels that do nothing but quantize.
 
         A scale of calibration or of one token takes one kernel each; one over all tokens takes two, the maximum first, and
-        cannot be folded into a kernel that works row by row. Folding a token's scale needs a norm or an activation
-        before it, which the output projection does not have; with calibrated scales attention itself can do it.
+        cannot be folded into a kernel that works row by row. vLLM folds a calibrated scale into both norms and the
+        activation, a token's scale into the norms only; attention as it runs on Hopper takes neither.
+        Source: vLLM's page on fusions, support matrix, SM90.
         """
         match self.activations:
             case "none":
                 return 0
             case "static":
-                return 0 if self.fused else QUANT_SITES
-            case "dynamic":
                 return 1 if self.fused else QUANT_SITES
+            case "dynamic":
+                return 2 if self.fused else QUANT_SITES
             case "dynamic per tensor":
                 return 2 * QUANT_SITES
 

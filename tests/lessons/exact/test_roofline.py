@@ -109,7 +109,7 @@ def test_fp8_halves_the_layers_weights_and_nothing_else():
 @pytest.mark.parametrize(
     ("setup", "kernels", "us", "ms"),
     [(STATIC, 320, 3, 0.96), (DYNAMIC, 320, 8, 2.56), (PER_TENSOR, 640, 8, 5.12),
-     (Setup("fp8", "static", fused=True), 0, 8, 0.0), (Setup("fp8", "dynamic", fused=True), 80, 3, 0.24)],
+     (Setup("fp8", "static", fused=True), 80, 3, 0.24), (Setup("fp8", "dynamic", fused=True), 160, 3, 0.48)],
 )  # fmt: skip
 def test_quantizing_kernels_eat_the_saving(setup, kernels, us, ms):
     table = step(replace(setup, quant_us=us))
