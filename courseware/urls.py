@@ -13,6 +13,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("theme/", views.theme, name="theme"),
     path("healthz", views.healthz, name="healthz"),
     path("", include("lessons.lookup_urls")),
+    path("", include("lessons.person_urls")),
     path("lessons/", include("lessons.urls")),
     path("labs/", include("labs.urls")),
 ]

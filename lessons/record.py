@@ -1,0 +1,102 @@
+"""What is stored about one person, of lessons and of labs: read for that person's own pages, never for another's.
+
+The only room of the lessons that reads the rows of the labs; import-linter holds it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from labs.catalogue import labs
+from labs.models import Action, Attempt
+from lessons import content
+from lessons.calibration import told
+from lessons.models import CheckTry, PredictionCommit, StationRead
+from lessons.progress import Progress
+
+if TYPE_CHECKING:
+    from courseware.models import User
+    from lessons.calibration import Told
+    from lessons.content import Lesson, Station
+    from lessons.shown import Place
+
+
+def progress_everywhere(learner: User) -> dict[str, Progress]:
+    """Return a person's progress by lesson: every lesson of the course, whatever is stored of it."""
+    found = {slug: Progress() for slug in content.lessons()}
+    for read in StationRead.objects.visible_to(learner).filter(lesson__in=found):
+        found[read.lesson].read.add(read.station)
+    commits = PredictionCommit.objects.visible_to(learner).select_related("answer")
+    for commit in commits.filter(lesson__in=found):
+        found[commit.lesson].commits[commit.prediction] = commit
+    for row in CheckTry.objects.visible_to(learner).filter(lesson__in=found).order_by("number"):
+        found[row.lesson].tries.setdefault(row.check_key, []).append(row)
+    return found
+
+
+def first_tries(progress: dict[str, Progress]) -> dict[Place, bool]:
+    """Return of each check that was tried whether the first try was right."""
+    return {
+        (slug, key): rows[0].right
+        for slug, mine in progress.items()
+        for key, rows in mine.tries.items()
+    }
+
+
+def stations_done(progress: dict[str, Progress]) -> set[Place]:
+    """Return the stations that are read with every check tried."""
+    return {
+        (slug, station.slug)
+        for slug, mine in progress.items()
+        for station in content.lessons()[slug].stations
+        if mine.state_of(station) == "done"
+    }
+
+
+def where_to_go_on(progress: dict[str, Progress]) -> tuple[Lesson, Station] | None:
+    """Return the course's first station that is not done; None once all are."""
+    for slug, lesson in content.lessons().items():
+        for station in lesson.stations:
+            if progress[slug].state_of(station) != "done":
+                return lesson, station
+    return None
+
+
+def predictions_told(learner: User, progress: dict[str, Progress]) -> list[Told]:
+    """Return a person's predictions whose answer they may know: computed in lessons, marked in labs."""
+    found = [
+        told(
+            commit.committed_at,
+            commit.confidence,
+            said=commit.value,
+            computed=(commit.answer.result or {})["answer"],
+        )
+        for mine in progress.values()
+        for commit in mine.commits.values()
+        if commit.answer.is_done
+    ]
+    marked = Action.objects.filter(
+        attempt__learner=learner,
+        attempt__status=Attempt.Status.MARKED,
+        kind=Action.Kind.PREDICT,
+        status=Action.Status.DONE,
+    ).values_list("created_at", "attempt__mark__debrief__prediction")
+    for at, revealed in marked:
+        if revealed and revealed.get("value") is not None and revealed.get("truth") is not None:
+            said, computed = float(revealed["value"]), float(revealed["truth"])
+            found.append(told(at, int(revealed["confidence"]), said=said, computed=computed))
+    return found
+
+
+def labs_passed(learner: User) -> dict[str, set[str]]:
+    """Return the labs that a person passed, by the layer in which the cause lay: their debriefs have told it."""
+    rows = Attempt.objects.filter(
+        learner=learner, status=Attempt.Status.MARKED, mark__passed=True
+    ).values_list("lab_slug", "mark__debrief__hypothesis")
+    found: dict[str, set[str]] = {}
+    for slug, name in rows:
+        spec = labs().get(slug)
+        hypothesis = spec.hypotheses.get(name) if spec else None
+        if hypothesis is not None:
+            found.setdefault(hypothesis.answer.layer, set()).add(slug)
+    return found

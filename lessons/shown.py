@@ -1,0 +1,97 @@
+"""What a person has shown in each of the five layers: checks right at once, labs passed. Pure.
+
+Clicks and pages read show nothing, so they count nowhere here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lessons.markdown import LAYERS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from lessons.content import Lesson, Station
+
+type Place = tuple[str, str]
+"""A lesson's slug, and the slug of a station or the key of a check in it."""
+
+
+@dataclass(frozen=True)
+class LayerShown:
+    """One row of the map."""
+
+    layer: str
+    checks: int
+    """Checks in the layer's stations."""
+    tried: int
+    at_once: int
+    """Of these, right on the first try."""
+    labs: int
+    """Different labs passed whose cause lay in this layer."""
+    ahead: tuple[Lesson, Station] | None
+    """The layer's first station that is not done."""
+    missed: tuple[Lesson, Station] | None
+    """The layer's first station with a check that was wrong on the first try."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.at_once or self.labs)
+
+
+def map_of_layers(
+    lessons: Iterable[Lesson],
+    *,
+    first_tries: Mapping[Place, bool],
+    done: Collection[Place],
+    labs_passed: Mapping[str, Collection[str]],
+) -> tuple[LayerShown, ...]:
+    """Return the five layers in the order in which a request meets them.
+
+    ``first_tries`` tells of each check that was tried whether the first try was right, ``done`` holds
+    the stations that are read with every check tried, ``labs_passed`` the slugs of labs by layer. A
+    station of several layers counts in each; one that names no layer is about all of them and counts in none.
+    """
+    stations = [(lesson, station) for lesson in lessons for station in lesson.stations]
+    return tuple(
+        _row(
+            layer,
+            [place for place in stations if layer in place[1].layers],
+            first_tries,
+            done,
+            len(labs_passed.get(layer, ())),
+        )
+        for layer in LAYERS
+    )
+
+
+def _row(
+    layer: str,
+    stations: list[tuple[Lesson, Station]],
+    first_tries: Mapping[Place, bool],
+    done: Collection[Place],
+    labs: int,
+) -> LayerShown:
+    def verdicts(lesson: Lesson, station: Station) -> Iterator[bool | None]:
+        return (first_tries.get((lesson.slug, key)) for key in station.checks)
+
+    known = [verdict for place in stations for verdict in verdicts(*place)]
+    return LayerShown(
+        layer=layer,
+        checks=len(known),
+        tried=sum(verdict is not None for verdict in known),
+        at_once=known.count(True),
+        labs=labs,
+        ahead=next((p for p in stations if (p[0].slug, p[1].slug) not in done), None),
+        missed=next((p for p in stations if False in verdicts(*p)), None),
+    )
+
+
+def weakest(rows: Iterable[LayerShown]) -> LayerShown:
+    """Return the layer with the fewest labs passed; of these, with the smallest share of checks right at once.
+
+    Of equals, the one that a request meets first. Raises ValueError if there are no rows.
+    """
+    return min(rows, key=lambda row: (row.labs, row.at_once / row.checks if row.checks else 0.0))

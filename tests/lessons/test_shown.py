@@ -1,0 +1,48 @@
+from lessons.markdown import LAYERS
+from lessons.shown import map_of_layers, weakest
+from tests.lessons.conftest import LESSON
+
+MEMORY = LESSON.station("four-ooms")
+CHECKS = list(MEMORY.checks)
+
+
+def rows(**given):
+    told = {"first_tries": {}, "done": set(), "labs_passed": {}, **given}
+    return {row.layer: row for row in map_of_layers([LESSON], **told)}
+
+
+def test_five_layers_stand_in_the_order_in_which_a_request_meets_them():
+    assert tuple(rows()) == LAYERS
+
+
+def test_a_check_counts_in_its_stations_layer_if_its_first_try_was_right():
+    first = {("failure-modes", CHECKS[0]): True}
+    assert (rows(first_tries=first)["memory"].at_once, rows()["memory"].at_once) == (1, 0)
+    wrong = rows(first_tries={("failure-modes", CHECKS[0]): False})["memory"]
+    assert (wrong.at_once, wrong.tried, wrong.checks) == (0, 1, len(CHECKS))
+    assert wrong.missed == (LESSON, MEMORY)
+
+
+def test_a_station_without_a_layer_counts_nowhere():
+    general = LESSON.stations[0]
+    assert not general.layers
+    tried = {("failure-modes", key): True for key in general.checks}
+    assert all(row.is_empty for row in rows(first_tries=tried).values())
+
+
+def test_pages_read_show_nothing_but_are_not_suggested_again():
+    done = {("failure-modes", station.slug) for station in LESSON.stations}
+    assert all(row.is_empty for row in rows(done=done).values())
+    assert rows(done=done)["memory"].ahead is None
+    assert rows()["memory"].ahead == (LESSON, MEMORY)
+
+
+def test_a_lab_weighs_more_than_checks_when_the_weakest_is_sought():
+    everything = {("failure-modes", key): True for key in CHECKS}
+    found = rows(first_tries=everything, labs_passed={x: {"a"} for x in LAYERS if x != "memory"})
+    assert weakest(found.values()).layer == "memory"
+    assert found["overload"].labs == 1
+
+
+def test_of_equals_the_weakest_is_the_one_that_a_request_meets_first():
+    assert weakest(rows().values()).layer == "boundary"
