@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lessons.match_checks import mark_matching
+from lessons.order_checks import mark_ordering
 from lessons.questions import is_near
+from lessons.text_checks import mark_short_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,10 +28,16 @@ class Verdict:
 
 
 def mark(question: Question, chosen: Sequence[str]) -> Verdict:
-    """Mark one try: the keys of the chosen options, or one number as text.
+    """Mark one try: the keys of the chosen options, one number as text, or what the kind's module says.
 
     Raises ValueError for an answer that the question does not offer.
     """
+    if question.matching:
+        return Verdict(*mark_matching(question.matching, chosen))
+    if question.ordering:
+        return Verdict(*mark_ordering(question.ordering, chosen))
+    if question.short_text:
+        return Verdict(*mark_short_text(question.short_text, chosen))
     if question.kind == "number":
         return _mark_number(question, chosen)
     keys = {option.key for option in question.options}

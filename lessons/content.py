@@ -18,7 +18,8 @@ from lessons import figures, predictions
 from lessons.front_matter import ContentError, checked, head_and_lines, read_toml
 from lessons.markdown import LAYERS, SLOT, page_html
 from lessons.outline import ONCE, Block, SourceError, blocks_of
-from lessons.questions import Question, QuestionError, parse_question
+from lessons.question_body import QuestionError
+from lessons.questions import Question, parse_question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

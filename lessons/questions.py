@@ -8,33 +8,28 @@
       > why
     > What stands there once the check is resolved.
 
-A number has no boxes: ``- = name`` or ``- 320`` is a tempting value, ``- otherwise`` any other.
+A number has no boxes: ``- = name`` or ``- 320`` is a tempting value, ``- otherwise`` any other. What
+the items of the other kinds look like stands in match_checks, order_checks and text_checks.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from lessons.match_checks import Matching, parse_matching
+from lessons.order_checks import Ordering, parse_ordering
 from lessons.quantities import NUMBERS
+from lessons.question_body import Body, QuestionError, body_of, option_key
+from lessons.text_checks import ShortText, parse_short_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-type Kind = Literal["one", "many", "number"]
-KINDS: tuple[Kind, ...] = ("one", "many", "number")
-_ITEM = re.compile(r"- (?:\[(?P<box>[ x])\] )?(?P<text>.+)")
+type Kind = Literal["one", "many", "number", "match", "order", "text"]
+KINDS: tuple[Kind, ...] = ("one", "many", "number", "match", "order", "text")
 _LEAST_OPTIONS = 2
-
-
-class QuestionError(ValueError):
-    """A check that cannot be asked; ``line`` counts from the first line of its body, 0."""
-
-    def __init__(self, message: str, line: int = 0) -> None:
-        super().__init__(message)
-        self.line = line
 
 
 @dataclass(frozen=True)
@@ -71,72 +66,50 @@ class Question:
     """The share by which a number may be off."""
     unit: str = ""
     tempting: tuple[Tempting, ...] = ()
+    matching: Matching | None = None
+    ordering: Ordering | None = None
+    short_text: ShortText | None = None
 
     @property
     def right_keys(self) -> frozenset[str]:
         return frozenset(option.key for option in self.options if option.right)
 
-
-@dataclass
-class _Item:
-    line: int
-    text: str
-    box: str | None
-    feedback: list[str]
-
-
-def option_key(text: str) -> str:
-    """Return the key of an option, from its text."""
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    @property
+    def right_answer(self) -> list[str]:
+        """An answer that is right, as a try holds it. It belongs into no page before it is due."""
+        if asked := self.matching or self.ordering or self.short_text:
+            return asked.right_answer
+        return [f"{self.answer:.15g}"] if self.kind == "number" else sorted(self.right_keys)
 
 
-def parse_question(key: str, options: Mapping[str, str], body: str) -> Question:
+def parse_question(key: str, options: Mapping[str, str], source: str) -> Question:
     """Read the body of a ``check`` block. Raises QuestionError."""
     kind = options.get("kind")
     if kind not in KINDS:
-        raise QuestionError(f"kind: {kind!r}: write one, many or number")
-    text, items, explanation = _parts(body)
-    if not text:
-        raise QuestionError("the question is missing")
-    if not explanation:
-        raise QuestionError("the explanation is missing: write it after “> ” at the line's start")
-    for item in items:
-        if not item.feedback and item.box != "x":
+        raise QuestionError(f"kind: {kind!r}: write {', '.join(KINDS[:-1])} or {KINDS[-1]}")
+    body = body_of(source, counted=kind == "order", nested=kind == "match")
+    if kind == "match":
+        matching = parse_matching(body.items)
+        return Question(key, kind, body.text, body.explanation, matching=matching)
+    if kind == "order":
+        ordering = parse_ordering(body.items)
+        return Question(key, kind, body.text, body.explanation, ordering=ordering)
+    if kind == "text":
+        short_text = parse_short_text(body.items)
+        return Question(key, kind, body.text, body.explanation, short_text=short_text)
+    for item in body.items:
+        if not item.words and item.box != "x":
             raise QuestionError(f"“{item.text}” has no feedback", item.line)
-    if kind == "number":
-        return _number(key, options, text, items, explanation)
-    return _choice(key, kind, text, items, explanation)
+    return _number(key, options, body) if kind == "number" else _choice(key, kind, body)
 
 
-def _parts(body: str) -> tuple[str, list[_Item], str]:
-    text: list[str] = []
-    explanation: list[str] = []
-    items: list[_Item] = []
-    for number, line in enumerate(body.splitlines()):
-        if line.startswith("> "):
-            explanation.append(line[2:])
-        elif line.startswith("  > "):
-            if not items:
-                raise QuestionError("feedback without an option", number)
-            items[-1].feedback.append(line[4:])
-        elif match := _ITEM.fullmatch(line):
-            items.append(_Item(number, match["text"].strip(), match["box"], []))
-        elif line.startswith("  ") and line.strip() and items and not items[-1].feedback:
-            items[-1].text += " " + line.strip()
-        elif line.strip() and (items or explanation):
-            raise QuestionError("text after the options: indent it, or start it with “> ”", number)
-        else:
-            text.append(line)
-    return "\n".join(text).strip(), items, " ".join(explanation).strip()
-
-
-def _choice(key: str, kind: Kind, text: str, items: list[_Item], explanation: str) -> Question:
-    for item in items:
+def _choice(key: str, kind: Kind, body: Body) -> Question:
+    for item in body.items:
         if item.box is None:
             raise QuestionError(f"“{item.text}” needs a box: “- [ ]” or “- [x]”", item.line)
     choices = tuple(
-        Option(option_key(item.text), item.text, item.box == "x", " ".join(item.feedback))
-        for item in items
+        Option(option_key(item.text), item.text, item.box == "x", item.feedback)
+        for item in body.items
     )
     rights = sum(choice.right for choice in choices)
     if len(choices) < _LEAST_OPTIONS:
@@ -147,37 +120,32 @@ def _choice(key: str, kind: Kind, text: str, items: list[_Item], explanation: st
         raise QuestionError("no option is right: mark one with “[x]”")
     if kind == "one" and rights > 1:
         raise QuestionError("two options are right: write kind: many")
-    return Question(key, kind, text, explanation, options=choices)
+    return Question(key, kind, body.text, body.explanation, options=choices)
 
 
-def _number(
-    key: str, options: Mapping[str, str], text: str, items: list[_Item], explanation: str
-) -> Question:
+def _number(key: str, options: Mapping[str, str], body: Body) -> Question:
     if "answer" not in options:
         raise QuestionError("a number needs an answer")
     share = options.get("within", "0 %").strip()
     if not re.fullmatch(r"\d+(\.\d+)? ?%", share):
         raise QuestionError(f"within: {share!r}: write a share such as 2 %")
     tempting = tuple(
-        Tempting(
-            None if item.text == "otherwise" else _value(item.text, item.line),
-            " ".join(item.feedback),
-        )
-        for item in items
+        Tempting(None if item.text == "otherwise" else _value(item.text, item.line), item.feedback)
+        for item in body.items
     )
     if [entry.value for entry in tempting].count(None) != 1:
         raise QuestionError("a number needs “- otherwise” with feedback, once")
     question = Question(
         key,
         "number",
-        text,
-        explanation,
+        body.text,
+        body.explanation,
         answer=_value(options["answer"], 0),
         within=float(share.rstrip(" %")) / 100,
         unit=options.get("unit", ""),
         tempting=tempting,
     )
-    for item, entry in zip(items, tempting, strict=True):
+    for item, entry in zip(body.items, tempting, strict=True):
         if entry.value is not None and is_near(entry.value, question.answer, question.within):
             raise QuestionError(f"“{item.text}” tempts and is right", item.line)
     return question

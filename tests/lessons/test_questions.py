@@ -1,6 +1,7 @@
 import pytest
 
-from lessons.questions import QuestionError, parse_question
+from lessons.question_body import QuestionError
+from lessons.questions import parse_question
 
 ONE = "Ask?\n\n- [ ] a\n  > tempts\n- [x] b\n> Because."
 
@@ -26,7 +27,7 @@ def test_an_option_keeps_its_key_when_others_move():
 @pytest.mark.parametrize(
     ("options", "body", "words"),
     [
-        ({}, ONE, "write one, many or number"),
+        ({}, ONE, "write one, many, number, match, order or text"),
         ({"kind": "one"}, "- [x] b\n- [ ] a\n  > t\n> e", "question is missing"),
         ({"kind": "one"}, "A?\n- [x] b\n- [ ] a\n  > t", "explanation is missing"),
         ({"kind": "one"}, "A?\n- [x] b\n- [ ] a\n> e", "“a” has no feedback"),
