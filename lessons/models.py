@@ -10,6 +10,8 @@ from django.db import models
 from lessons.simulations import Progress
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from django.contrib.auth.base_user import AbstractBaseUser
     from django.contrib.auth.models import AnonymousUser
 
@@ -155,3 +157,34 @@ class PredictionCommit(models.Model):
 
     def __str__(self) -> str:
         return f"{self.learner_id} says {self.value} for {self.lesson}/{self.prediction}"
+
+
+class StationNote(models.Model):
+    """What a learner keeps at a station: a note in plain text, a bookmark, or both."""
+
+    learner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="station_notes"
+    )
+    lesson = models.SlugField(max_length=80)
+    station = models.SlugField(max_length=80)
+    text = models.TextField(blank=True)
+    written_at = models.DateTimeField(null=True, blank=True)
+    bookmarked_at = models.DateTimeField(null=True, blank=True)
+    """Null is no bookmark."""
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=["learner", "lesson", "station"], name="station_note_is_one_a_learner"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"note of {self.learner_id} at {self.lesson}/{self.station}"
+
+    @property
+    def changed_at(self) -> datetime:
+        """When the note was written or the bookmark set, whichever is later."""
+        return max(at for at in (self.written_at, self.bookmarked_at) if at is not None)

@@ -1,16 +1,20 @@
-"""A person's own pages: what they have shown. Only ever about whoever asks; nobody else is shown them."""
+"""A person's own pages: what they have shown, their notes. Only ever about whoever asks; nobody else is shown them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.shortcuts import render
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from courseware.people import learner_required, signed_in
 from lessons import content, record
+from lessons import notes as keeping
 from lessons.calibration import LAST, calibration_of
+from lessons.person_forms import NoteForm
 from lessons.shown import map_of_layers, weakest
 
 if TYPE_CHECKING:
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
 
     from labs.marking.predictions import Level
     from lessons.calibration import Calibration
+    from lessons.content import Lesson, Station
 
 
 @require_safe
@@ -65,3 +70,47 @@ def _bin(level: Level) -> dict[str, Any]:
         "happened": None if share is None else f"{share:.0%}",
         "interval": level.interval and [f"{end:.0%}" for end in level.interval],
     }
+
+
+# ---------------------------------------------------------------------------------------------- notes
+
+
+@require_safe
+@never_cache
+@learner_required
+def notes(request: HttpRequest) -> HttpResponseBase:
+    """Show all notes and bookmarks, the newest first."""
+    return render(request, "lessons/notes.html", {"kept": keeping.all_kept(signed_in(request))})
+
+
+@require_POST
+@learner_required
+def note(request: HttpRequest, lesson: str, station: str) -> HttpResponseBase:
+    """Keep the note of a station as it is typed, and its bookmark if that button was pressed."""
+    found, here = _station_or_404(lesson, station)
+    form = NoteForm(request.POST)
+    if not form.is_valid():
+        context = {
+            "lesson": found,
+            "station": here,
+            "note": keeping.note_on(request.user, found, here),
+            "note_form": form,
+        }
+        return render(request, "lessons/note.html", context, status=422)
+    bookmark = form.cleaned_data["bookmark"]
+    keeping.keep(
+        signed_in(request),
+        found,
+        here,
+        text=form.cleaned_data["text"],
+        bookmarked=bookmark == "yes" if bookmark else None,
+    )
+    return redirect(reverse("lessons:station", args=[found.slug, here.slug]) + "#note")
+
+
+def _station_or_404(lesson: str, station: str) -> tuple[Lesson, Station]:
+    found = content.lessons().get(lesson)
+    here = found.station(station) if found else None
+    if found is None or here is None:
+        raise Http404
+    return found, here

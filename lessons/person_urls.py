@@ -8,4 +8,6 @@ app_name = "you"
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("you/", person.shown, name="shown"),
+    path("you/notes/", person.notes, name="notes"),
+    path("you/notes/<slug:lesson>/<slug:station>/", person.note, name="note"),
 ]

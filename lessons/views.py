@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from courseware.people import learner_required, signed_in
-from lessons import computing, content, pages, predictions, progress, tasks
+from lessons import computing, content, notes, pages, predictions, progress, tasks
 from lessons.forms import CheckForm, PredictionForm, SeenForm
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ def _station_page(
         "has_chart": station.has_chart(commits=request.user.is_authenticated),
         "read": station.slug in mine.read,
         "untried": _untried(station, mine),
+        "note": notes.note_on(request.user, found, station),
         "previous": found.stations[place - 1] if place else None,
         "following": found.stations[place + 1] if place + 1 < len(found.stations) else None,
     }

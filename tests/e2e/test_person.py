@@ -2,7 +2,8 @@
 
 import pytest
 
-PAGES = ["/you/", "/account/"]
+STATION = "/lessons/failure-modes/classify/"
+PAGES = ["/you/", "/you/notes/", "/account/", STATION]
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 320)])
@@ -11,6 +12,10 @@ def test_a_persons_own_pages_are_clean(
 ):
     page = new_page(width=width, theme=theme)
     sign_in(page)
+    page.goto(STATION)
+    page.get_by_label("Your note").fill("Ask how old the oldest request is, then divide." * 4)
+    page.get_by_role("button", name="Bookmark this station").click()
+    page.wait_for_url("**#note")
     for path in PAGES:
         page.goto(path)
         axe(page)
