@@ -11,7 +11,6 @@ from lessons.predictions import CONFIDENCES
 
 if TYPE_CHECKING:
     from lessons.predictions import Question as Prediction
-    from lessons.questions import Question as Check
 
 _NUMBER = re.compile(r"(\d{1,3}([, \u202f]\d{3})+|\d+)(\.\d+)?")
 LINE = 300
@@ -79,27 +78,3 @@ class SeenForm(forms.Form):
             "max_length": f"One line is enough: {LINE} characters at most.",
         },
     )
-
-
-class CheckForm(forms.Form):
-    """One try at a check: ``answer`` holds keys of options, or one number."""
-
-    def __init__(self, question: Check, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.question = question
-        if question.kind == "number":
-            self.fields["answer"] = forms.CharField(
-                max_length=20, error_messages={"required": "Write a number first."}
-            )
-            return
-        choices = [(option.key, option.text) for option in question.options]
-        wanted = "Choose an answer first." if question.kind == "one" else "Choose at least one."
-        words = {"required": wanted, "invalid_choice": "Choose among these answers."}
-        kind = forms.ChoiceField if question.kind == "one" else forms.MultipleChoiceField
-        self.fields["answer"] = kind(choices=choices, error_messages=words)
-
-    def clean_answer(self) -> list[str]:
-        answer = self.cleaned_data["answer"]
-        if self.question.kind == "number":
-            return [f"{number_of(answer):.15g}"]
-        return [answer] if isinstance(answer, str) else list(answer)

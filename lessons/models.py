@@ -58,7 +58,8 @@ class CheckTry(models.Model):
     number = models.PositiveSmallIntegerField()
     """Which try it was, from 1."""
     answer = models.JSONField()
-    """Keys of the chosen options, or one number as it was typed: a list of texts."""
+    """A list of texts: keys of the chosen options, one number or text as it was typed, pairs
+    ``left:right`` of keys, or all keys in the learner's order."""
     right = models.BooleanField()
     tried_at = models.DateTimeField(auto_now_add=True)
 
@@ -75,6 +76,65 @@ class CheckTry(models.Model):
 
     def __str__(self) -> str:
         return f"try {self.number} of {self.learner_id} at {self.lesson}/{self.check_key}"
+
+
+class CheckWhy(models.Model):
+    """Why the answer of a resolved check is right, in the learner's own words. Said once."""
+
+    learner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="check_whys"
+    )
+    lesson = models.SlugField(max_length=80)
+    check_key = models.SlugField(max_length=80)
+    why = models.CharField(max_length=300)
+    said_at = models.DateTimeField(auto_now_add=True)
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=["learner", "lesson", "check_key"], name="check_why_is_one_a_learner"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"why of {self.learner_id} at {self.lesson}/{self.check_key}"
+
+
+class ProblemReport(models.Model):
+    """What a learner finds wrong with a question, until an instructor has dealt with it."""
+
+    learner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="problem_reports"
+    )
+    lesson = models.SlugField(max_length=80)
+    check_key = models.SlugField(max_length=80)
+    problem = models.CharField(max_length=300)
+    reported_at = models.DateTimeField(auto_now_add=True)
+    done_at = models.DateTimeField(null=True, blank=True)
+    """Null is open."""
+    done_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="problem_reports_done",
+    )
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=["learner", "lesson", "check_key"],
+                condition=models.Q(done_at=None),
+                name="open_problem_report_is_one_a_learner",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"problem of {self.learner_id} with {self.lesson}/{self.check_key}"
 
 
 class ComputedAnswerQuerySet(models.QuerySet["ComputedAnswer"]):
@@ -188,3 +248,39 @@ class StationNote(models.Model):
     def changed_at(self) -> datetime:
         """When the note was written or the bookmark set, whichever is later."""
         return max(at for at in (self.written_at, self.bookmarked_at) if at is not None)
+
+
+class RepeatTry(models.Model):
+    """One answer to something that came back: a check asked anew, or a prediction that was missed.
+
+    Rows are only ever added, one an item a day: the schedule follows from them (lessons.spacing).
+    """
+
+    class Kind(models.TextChoices):
+        CHECK = "check", "Check"
+        PREDICTION = "prediction", "Prediction"
+
+    learner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="repeat_tries"
+    )
+    kind = models.CharField(max_length=10, choices=Kind)
+    lesson = models.SlugField(max_length=80)
+    key = models.SlugField(max_length=80)
+    day = models.DateField()
+    """The site's day on which it came back."""
+    answer = models.JSONField()
+    """As in CheckTry; of a prediction "why" or "same"."""
+    right = models.BooleanField()
+    tried_at = models.DateTimeField(auto_now_add=True)
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=["learner", "kind", "lesson", "key", "day"], name="repeat_try_is_one_a_day"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.lesson}/{self.key} of {self.learner_id} on {self.day}"

@@ -5,154 +5,24 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from labs import catalogue
 from lessons import figures, predictions
-from lessons.checks_marking import TRIES, is_resolved, mark
-from lessons.forms import CheckForm, PredictionForm, SeenForm
-from lessons.markdown import inline_html, text_html
+from lessons.check_cards import check_card, inline, number_words, text_of
+from lessons.forms import PredictionForm, SeenForm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from django.forms import Form
 
+    from lessons.check_lines import Lines
     from lessons.content import Lesson, Part, PredictionText, Station
-    from lessons.models import CheckTry, ComputedAnswer, PredictionCommit
+    from lessons.models import ComputedAnswer, PredictionCommit
     from lessons.progress import Progress
-    from lessons.questions import Question
 
 _FACT = re.compile(r"⟦(?P<name>[a-z0-9_]+)⟧")
-_ORDINALS = ("first", "second")
-
-_inline = cache(inline_html)
-_text = cache(text_html)
-
-
-# --------------------------------------------------------------------------------------------- checks
-
-
-@dataclass(frozen=True)
-class OptionRow:
-    """One option of a check, as it stands now."""
-
-    key: str
-    html: str
-    chosen: bool
-    """It stands ticked in the form."""
-    note: str
-    """Such as "your first answer"."""
-    verdict: str
-    """right, wrong or empty; never right before the check is resolved."""
-
-
-@dataclass(frozen=True)
-class TryRow:
-    """One try: what was answered, and what was said to it."""
-
-    label: str
-    answer: str
-    right: bool
-    feedback: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class CheckCard:
-    """A check for one reader."""
-
-    lesson: Lesson
-    key: str
-    kind: str
-    question: str
-    options: tuple[OptionRow, ...]
-    unit: str
-    tries: tuple[TryRow, ...]
-    form: Form
-    resolved: bool
-    solved: bool
-    answer: str
-    """A number's right answer; empty until resolved."""
-    explanation: str
-    """Empty until resolved."""
-    tries_left: int
-    fresh: bool
-    """It was answered just now: the feedback takes the focus."""
-
-
-def check_card(
-    lesson: Lesson,
-    question: Question,
-    tries: Sequence[CheckTry],
-    *,
-    form: Form | None = None,
-    fresh: bool = False,
-) -> CheckCard:
-    """Return a check as its reader may see it."""
-    resolved = is_resolved([row.right for row in tries])
-    solved = any(row.right for row in tries)
-    chosen: set[str] = set()
-    if form is not None and form.is_bound:
-        chosen = set(form.data.getlist("answer"))  # type: ignore[attr-defined]
-    number = question.kind == "number"
-    return CheckCard(
-        lesson=lesson,
-        key=question.key,
-        kind=question.kind,
-        question=_text(question.text),
-        options=tuple(
-            OptionRow(
-                key=option.key,
-                html=_inline(option.text),
-                chosen=option.key in chosen,
-                note=_note(option.key, tries),
-                verdict=_verdict(question, option.key, tries, resolved=resolved),
-            )
-            for option in question.options
-        ),
-        unit=question.unit,
-        tries=tuple(_try_row(question, row) for row in tries),
-        form=form or CheckForm(question),
-        resolved=resolved,
-        solved=solved,
-        answer=_number(question.answer) if number and resolved else "",
-        explanation=_inline(question.explanation) if resolved else "",
-        tries_left=TRIES - len(tries),
-        fresh=fresh,
-    )
-
-
-def _note(key: str, tries: Sequence[CheckTry]) -> str:
-    places = [_ORDINALS[row.number - 1] for row in tries if key in row.answer]
-    return f"your {' and '.join(places)} answer" if places else ""
-
-
-def _verdict(question: Question, key: str, tries: Sequence[CheckTry], *, resolved: bool) -> str:
-    if resolved and key in question.right_keys:
-        return "right"
-    chosen = any(key in row.answer for row in tries)
-    # Of several options, saying which chosen one is wrong would tell the rest.
-    told = resolved or question.kind == "one"
-    return "wrong" if chosen and told else ""
-
-
-def _try_row(question: Question, row: CheckTry) -> TryRow:
-    try:
-        feedback = mark(question, row.answer).feedback
-    except ValueError:
-        feedback = ("The question has changed since you answered it.",)
-    answer = ""
-    if question.kind == "number":
-        answer = f"{_number(float(row.answer[0]))} {question.unit}".strip()
-    label = f"Your {_ORDINALS[min(row.number, TRIES) - 1]} answer"
-    return TryRow(label, answer, row.right, tuple(_inline(line) for line in feedback))
-
-
-def _number(value: float) -> str:
-    if value == int(value):
-        return f"{int(value):,}"
-    return f"{value:,.4g}"
 
 
 # ---------------------------------------------------------------------------------------- predictions
@@ -208,8 +78,8 @@ def prediction_card(
         lesson=lesson,
         key=text.key,
         state="open",
-        ask=_inline(text.ask),
-        setting=_text(text.setting),
+        ask=inline(text.ask),
+        setting=text_of(text.setting),
         unit=question.unit,
         form=form,
         seen_form=seen_form or SeenForm(),
@@ -221,7 +91,7 @@ def prediction_card(
     if commit is None:
         return card
     answer = commit.answer
-    shown = {**card.__dict__, "said": _number(commit.value), "progress": answer.progress}
+    shown = {**card.__dict__, "said": number_words(commit.value), "progress": answer.progress}
     if not answer.is_done:
         return PredictionCard(**{**shown, "state": "failed" if answer.is_failed else "waiting"})
     result = dict(answer.result or {})
@@ -234,7 +104,7 @@ def prediction_card(
     if commit.seen_at is not None:
         shown |= {
             "state": "explained",
-            "explanation": _filled(_text(text.explanation), result["facts"]),
+            "explanation": _filled(text_of(text.explanation), result["facts"]),
         }
     return PredictionCard(**shown)
 
@@ -289,6 +159,7 @@ def slots(
     progress: Progress,
     answered: Callable[[str], ComputedAnswer],
     *,
+    lines: Lines,
     replaced: dict[str, Any] | None = None,
 ) -> list[Slot]:
     """Return a station's parts for one reader. ``replaced`` holds cards that a bound form stands in."""
@@ -302,7 +173,8 @@ def slots(
         if part.kind == "check":
             question = station.checks[part.value]
             tries = progress.tries.get(part.value, [])
-            return Slot("check", card=check_card(lesson, question, tries))
+            why, problem = lines.whys.get(part.value), lines.problems.get(part.value)
+            return Slot("check", card=check_card(lesson, question, tries, why=why, problem=problem))
         if part.kind == "predict":
             text = station.predictions[part.value]
             return Slot(
@@ -359,7 +231,7 @@ def committed(lesson: Lesson, progress: Progress) -> list[Committed]:
             result = commit.answer.result if commit.answer.is_done else None
             rows.append(
                 Committed(
-                    station, key, _inline(text.ask), _number(commit.value),
+                    station, key, inline(text.ask), number_words(commit.value),
                     predictions.QUESTIONS[key].unit, commit.confidence,
                     result["shown"] if result else "",
                     predictions.distance(commit.value, result["answer"]) if result else None,
@@ -370,4 +242,4 @@ def committed(lesson: Lesson, progress: Progress) -> list[Committed]:
 
 def takeaway_html(station: Station) -> str:
     """Return a station's takeaway in one line."""
-    return _inline(station.takeaway)
+    return inline(station.takeaway)

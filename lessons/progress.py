@@ -79,6 +79,12 @@ def mark_read(learner: User, lesson: Lesson, station: Station) -> None:
     StationRead.objects.get_or_create(learner=learner, lesson=lesson.slug, station=station.slug)
 
 
+def tries_at(learner: User, lesson: Lesson, question: Question) -> list[CheckTry]:
+    """Return a learner's tries at one check, the first one first."""
+    mine = CheckTry.objects.visible_to(learner).filter(lesson=lesson.slug)
+    return list(mine.filter(check_key=question.key).order_by("number"))
+
+
 def answer_check(
     learner: User, lesson: Lesson, question: Question, chosen: Sequence[str]
 ) -> CheckTry:

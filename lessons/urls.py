@@ -2,16 +2,21 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from lessons import views
+from lessons import check_views, views
 
 app_name = "lessons"
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.index, name="index"),
+    # Before the lessons: none is called "reports".
+    path("reports/", check_views.reports, name="reports"),
+    path("reports/<int:report>/done/", check_views.finish_report, name="report-done"),
     path("<slug:lesson>/", views.lesson, name="lesson"),
     path("<slug:lesson>/<slug:station>/", views.station, name="station"),
     path("<slug:lesson>/<slug:station>/read/", views.read, name="read"),
-    path("<slug:lesson>/checks/<slug:check>/", views.answer, name="answer"),
+    path("<slug:lesson>/checks/<slug:check>/", check_views.answer, name="answer"),
+    path("<slug:lesson>/checks/<slug:check>/why/", check_views.why, name="why"),
+    path("<slug:lesson>/checks/<slug:check>/problem/", check_views.problem, name="problem"),
     path("<slug:lesson>/predictions/<slug:prediction>/", views.prediction, name="prediction"),
     path("<slug:lesson>/predictions/<slug:prediction>/seen/", views.seen, name="seen"),
     path("<slug:lesson>/predictions/<slug:prediction>/again/", views.again, name="again"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -10,9 +9,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
-from courseware.people import learner_required, signed_in
-from lessons import computing, content, notes, pages, predictions, progress, tasks
-from lessons.forms import CheckForm, PredictionForm, SeenForm
+from courseware.people import learner_required, may_author, signed_in
+from lessons import check_lines, computing, content, notes, pages, predictions, progress, tasks
+from lessons.forms import PredictionForm, SeenForm
 
 if TYPE_CHECKING:
     from django.http import HttpResponseBase
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from lessons.content import Lesson, PredictionText, Station
     from lessons.models import ComputedAnswer, PredictionCommit
     from lessons.progress import Progress
-    from lessons.questions import Question
 
 # -------------------------------------------------------------------------------------------- reading
 
@@ -48,13 +46,14 @@ def index(request: HttpRequest) -> HttpResponseBase:
         )
         for unit, rows in units
     ]
-    return render(request, "lessons/index.html", {"units": shown})
+    reported = check_lines.reports(done=False).count() if may_author(request.user) else None
+    return render(request, "lessons/index.html", {"units": shown, "reported": reported})
 
 
 @require_safe
 def lesson(request: HttpRequest, lesson: str) -> HttpResponseBase:
     """Show a lesson's front page."""
-    found = _lesson_or_404(lesson)
+    found = lesson_or_404(lesson)
     mine = progress.progress_of(request.user, found)
     marks = pages.ruler(found, mine)
     ahead = [mark for mark in marks if mark.state != "done"]
@@ -75,11 +74,11 @@ def lesson(request: HttpRequest, lesson: str) -> HttpResponseBase:
 @require_safe
 def station(request: HttpRequest, lesson: str, station: str) -> HttpResponseBase:
     """Show one station."""
-    found = _lesson_or_404(lesson)
-    return _station_page(request, found, _station_or_404(found, station))
+    found = lesson_or_404(lesson)
+    return station_page(request, found, _station_or_404(found, station))
 
 
-def _station_page(
+def station_page(
     request: HttpRequest,
     found: Lesson,
     station: Station,
@@ -87,6 +86,7 @@ def _station_page(
     replaced: dict[str, Any] | None = None,
     status: int = 200,
 ) -> HttpResponse:
+    """Answer with a station. ``replaced`` holds cards by key that a bound form stands in."""
     mine = progress.progress_of(request.user, found)
     place = found.stations.index(station)
     context = {
@@ -94,10 +94,18 @@ def _station_page(
         "station": station,
         "marks": pages.ruler(found, mine, station),
         "number": place + 1,
-        "slots": pages.slots(found, station, mine, computing.answered_now, replaced=replaced),
+        "slots": pages.slots(
+            found,
+            station,
+            mine,
+            computing.answered_now,
+            lines=check_lines.lines_of(request.user, found),
+            replaced=replaced,
+        ),
+        "has_order": any(question.ordering for question in station.checks.values()),
         "has_chart": station.has_chart(commits=request.user.is_authenticated),
         "read": station.slug in mine.read,
-        "untried": _untried(station, mine),
+        "untried": untried_in(station, mine),
         "note": notes.note_on(request.user, found, station),
         "previous": found.stations[place - 1] if place else None,
         "following": found.stations[place + 1] if place + 1 < len(found.stations) else None,
@@ -105,7 +113,8 @@ def _station_page(
     return render(request, "lessons/station.html", context, status=status)
 
 
-def _untried(station: Station, mine: Progress) -> list[str]:
+def untried_in(station: Station, mine: Progress) -> list[str]:
+    """Return the checks of a station that its reader has not tried."""
     return [key for key in station.checks if key not in mine.tries]
 
 
@@ -113,56 +122,13 @@ def _untried(station: Station, mine: Progress) -> list[str]:
 @learner_required
 def read(request: HttpRequest, lesson: str, station: str) -> HttpResponseBase:
     """Note that a station was read, and go on to the next."""
-    found = _lesson_or_404(lesson)
+    found = lesson_or_404(lesson)
     here = _station_or_404(found, station)
     progress.mark_read(signed_in(request), found, here)
     place = found.stations.index(here) + 1
     if place < len(found.stations):
         return redirect("lessons:station", found.slug, found.stations[place].slug)
     return redirect("lessons:lesson", found.slug)
-
-
-# --------------------------------------------------------------------------------------------- checks
-
-
-@require_POST
-@learner_required
-def answer(request: HttpRequest, lesson: str, check: str) -> HttpResponseBase:
-    """Take one try at a check."""
-    found = _lesson_or_404(lesson)
-    here = found.with_check(check)
-    if here is None:
-        raise Http404
-    question = here.checks[check]
-    form = CheckForm(question, request.POST)
-    if not form.is_valid():
-        return _check(request, found, here, question, form=form)
-    # A resolved card says so itself: it shows every try and the explanation.
-    with suppress(progress.AlreadyResolvedError):
-        progress.answer_check(signed_in(request), found, question, form.cleaned_data["answer"])
-    return _check(request, found, here, question)
-
-
-def _check(
-    request: HttpRequest,
-    found: Lesson,
-    here: Station,
-    question: Question,
-    *,
-    form: CheckForm | None = None,
-) -> HttpResponseBase:
-    """Answer with the fragment or, without JavaScript, with the page."""
-    anchor = f"check-{question.key}"
-    if form is None and not is_htmx(request):
-        return redirect(_address(found, here) + f"#{anchor}")
-    mine = progress.progress_of(request.user, found)
-    tries = mine.tries.get(question.key, [])
-    card = pages.check_card(found, question, tries, form=form, fresh=form is None)
-    status = 200 if form is None else 422
-    if is_htmx(request):
-        context = {"card": card, "untried": _untried(here, mine), "read": here.slug in mine.read}
-        return render(request, "lessons/_check_answered.html", context, status=status)
-    return _station_page(request, found, here, replaced={question.key: card}, status=status)
 
 
 # ---------------------------------------------------------------------------------------- predictions
@@ -255,7 +221,7 @@ def _prediction(
     """Answer with the fragment or, without JavaScript, with the page."""
     bad = form is not None or seen_form is not None
     if not bad and not is_htmx(request):
-        return redirect(_address(found, here) + f"#prediction-{text.key}")
+        return redirect(address(found, here) + f"#prediction-{text.key}")
     card = pages.prediction_card(
         found,
         text,
@@ -267,7 +233,7 @@ def _prediction(
     status = 422 if bad else 200
     if is_htmx(request):
         return render(request, "lessons/_prediction.html", {"card": card}, status=status)
-    return _station_page(request, found, here, replaced={text.key: card}, status=status)
+    return station_page(request, found, here, replaced={text.key: card}, status=status)
 
 
 def _commit_of(
@@ -284,11 +250,13 @@ def is_htmx(request: HttpRequest) -> bool:
     return bool(request.htmx)  # type: ignore[attr-defined]
 
 
-def _address(found: Lesson, station: Station) -> str:
+def address(found: Lesson, station: Station) -> str:
+    """Return where a station is."""
     return reverse("lessons:station", args=[found.slug, station.slug])
 
 
-def _lesson_or_404(slug: str) -> Lesson:
+def lesson_or_404(slug: str) -> Lesson:
+    """Return a lesson of the course."""
     found = content.lessons().get(slug)
     if found is None:
         raise Http404
@@ -303,7 +271,7 @@ def _station_or_404(found: Lesson, slug: str) -> Station:
 
 
 def _prediction_or_404(lesson: str, key: str) -> tuple[Lesson, Station, PredictionText]:
-    found = _lesson_or_404(lesson)
+    found = lesson_or_404(lesson)
     here = found.with_prediction(key)
     if here is None:
         raise Http404
