@@ -74,7 +74,7 @@ class PredictionForm(_Form):
         choices=[(level, f"{level}%") for level in PREDICTION_CONFIDENCES],
         error_messages={
             "required": "Choose how sure you are.",
-            "invalid_choice": "Choose 50, 70 or 90 %.",
+            "invalid_choice": "Choose 50, 70 or 90 %%.",
         },
     )
     why = forms.CharField(

@@ -1,17 +1,20 @@
-"""A broken lesson, symptom or glossary stops ``manage.py check``: the message names the file and the line."""
+"""A broken lesson, symptom, drill or glossary stops ``manage.py check``: the message names the file and the line."""
 
 from typing import Any
 
 from django.core.checks import Error, register
 
 from courseware.glossary import GlossaryError, glossary
+from labs.specs import SpecError
 from lessons import content, symptoms
+from lessons.drills.evidence import evidence_of
+from lessons.drills.spec import drills
 from lessons.front_matter import ContentError
 
 
 @register()
 def lessons_can_be_shown(app_configs: Any, **kwargs: Any) -> list[Error]:
-    """Read glossary, lessons and symptoms anew."""
+    """Read glossary, lessons, symptoms and drills anew."""
     del app_configs, kwargs
     try:
         glossary.cache_clear()
@@ -25,4 +28,24 @@ def lessons_can_be_shown(app_configs: Any, **kwargs: Any) -> list[Error]:
         symptoms.symptoms()
     except ContentError as error:
         return [Error(str(error), id="lessons.E001")]
-    return []
+    return [*_drills()]
+
+
+def _drills() -> list[Error]:
+    try:
+        drills.cache_clear()
+        found = drills()
+    except SpecError as error:
+        return [Error(line, id="lessons.E003") for line in str(error).splitlines()]
+    faults: list[Error] = []
+    for number, spec in found.items():
+        if number not in symptoms.symptoms():
+            faults.append(
+                Error(f"drills/{number}: there is no symptom {number}", id="lessons.E003")
+            )
+        try:
+            evidence_of(spec.evidence)
+        except ModuleNotFoundError:
+            where = f"drills/{number}/drill.toml: evidence: there is no lessons/drills/evidence/{spec.evidence}.py"
+            faults.append(Error(where, id="lessons.E003"))
+    return faults

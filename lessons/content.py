@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 CONTENT_DIR = Path(__file__).parent / "content"
 SYMPTOMS_DIR = CONTENT_DIR / "symptoms"
+DRILLS_DIR = CONTENT_DIR / "drills"
 LABS_DIR = Path(__file__).parent.parent / "labs" / "content"
 
 _FOLDER = re.compile(r"(?P<place>\d+)-(?P<slug>[a-z0-9-]+)")
@@ -148,7 +149,8 @@ def _numbered(root: Path, suffix: str = "") -> Iterator[Path]:
     found = [
         path
         for path in root.iterdir()
-        if (path.suffix == suffix if suffix else path.is_dir()) and path != SYMPTOMS_DIR
+        if (path.suffix == suffix if suffix else path.is_dir())
+        and path not in (SYMPTOMS_DIR, DRILLS_DIR)
     ]
     for path in sorted(found, key=lambda p: p.name):
         if not _FOLDER.fullmatch(path.stem):

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from courseware import glossary as terms
 from courseware.people import may_read
 from labs.catalogue import labs
+from lessons.drills.spec import drills
 from lessons.markdown import LAYERS, inline_html
 from lessons.search import Entry, search
 from lessons.symptoms import GROUPS, Symptom, symptoms
@@ -56,6 +57,7 @@ def symptom(request: HttpRequest, number: str) -> HttpResponseBase:
         "first": _inline(found.first),
         "open": may_read(request.user, found.tier),
         "html": mark_safe(found.html),  # noqa: S308  (the course's own text)
+        "drill": drills().get(number),
         "labs": [catalogue[slug] for slug in found.labs if slug in catalogue],
         "previous": symptoms()[numbers[place - 1]] if place else None,
         "next": symptoms()[numbers[place + 1]] if place + 1 < len(numbers) else None,

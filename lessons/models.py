@@ -284,3 +284,60 @@ class RepeatTry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.lesson}/{self.key} of {self.learner_id} on {self.day}"
+
+
+class DrillAttemptQuerySet(models.QuerySet["DrillAttempt"]):
+    def visible_to(self, user: AbstractBaseUser | AnonymousUser) -> Self:
+        """Keep one's own rows; a visitor owns none."""
+        return self.filter(learner=user.pk)
+
+    def move(self, source: str, target: str, **fields: Any) -> bool:
+        """Move the one selected row from ``source`` to ``target``; False if it has left ``source``."""
+        return self.filter(stage=source).update(stage=target, **fields) == 1
+
+
+class DrillAttempt(models.Model):
+    """One learner's way through one drill: a decision is stored before what it shows."""
+
+    class Stage(models.TextChoices):
+        MEASURE = "measure", "Measure first"
+        STRIKE = "strike", "Strike out"
+        MECHANISM = "mechanism", "Mechanism"
+        FIX = "fix", "Fix"
+        DONE = "done", "Done"
+
+    learner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="drill_attempts"
+    )
+    drill = models.CharField(max_length=8)
+    """Number of its symptom."""
+    version = models.PositiveSmallIntegerField()
+    seed = models.PositiveIntegerField()
+    stage = models.CharField(max_length=10, choices=Stage, default=Stage.MEASURE)
+    taken = models.JSONField(default=list)
+    """Measurements, the committed one first."""
+    confidence = models.PositiveSmallIntegerField(null=True)
+    """Per cent: how sure that no other measurement would be better."""
+    why = models.CharField(max_length=300, blank=True)
+    struck = models.JSONField(default=list)
+    mechanism = models.CharField(max_length=60, blank=True)
+    fix = models.CharField(max_length=60, blank=True)
+    parts = models.JSONField(default=list)
+    total = models.FloatField(null=True)
+    begun_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+
+    objects = DrillAttemptQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("begun_at",)
+        constraints = (
+            models.UniqueConstraint(
+                fields=["learner", "drill"],
+                condition=~models.Q(stage="done"),
+                name="one_open_drill_attempt",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"drill {self.drill}, {self.stage}, by {self.learner_id}"

@@ -133,6 +133,11 @@ def test_a_prediction_refuses_what_is_no_number_above_0(typed):
     assert "value" in PredictionForm({"value": typed, "confidence": "70", "why": "x"}).errors
 
 
+def test_a_confidence_that_is_none_of_three_is_refused_in_words():
+    form = PredictionForm({"value": "60", "confidence": "71", "why": "x"})
+    assert form.errors["confidence"] == ["Choose 50, 70 or 90 %."]
+
+
 def test_a_share_is_asked_for_as_one():
     said = {"value": "60", "confidence": "70", "why": "x"}
     assert PredictionForm(said).is_valid()

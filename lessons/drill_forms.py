@@ -1,0 +1,93 @@
+"""What a drill asks: each form knows the choices of its drill, and says what is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+if TYPE_CHECKING:
+    from lessons.drills.spec import DrillSpec
+
+CONFIDENCES = (50, 70, 90)
+WHY_CHARACTERS = 300
+
+
+class _OfADrill(forms.Form):
+    def __init__(self, spec: DrillSpec, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.spec = spec
+        for name, choices in self.choices_of(spec).items():
+            self.fields[name].choices = choices  # type: ignore[attr-defined]
+
+    def choices_of(self, spec: DrillSpec) -> dict[str, list[tuple[str, str]]]:
+        raise NotImplementedError
+
+
+class CommitForm(_OfADrill):
+    """The first measurement, how sure, and one line of why."""
+
+    measurement = forms.ChoiceField(
+        error_messages={
+            "required": "Choose what you would measure first.",
+            "invalid_choice": "This drill has no such measurement: choose one of the list.",
+        }
+    )
+    confidence = forms.TypedChoiceField(
+        coerce=int,
+        choices=[(level, f"{level} %") for level in CONFIDENCES],
+        error_messages={
+            "required": "Choose how sure you are.",
+            "invalid_choice": "Choose 50, 70 or 90 %%.",
+        },
+    )
+    why = forms.CharField(
+        max_length=WHY_CHARACTERS,
+        error_messages={
+            "required": "Write one line of why: which answer would tell you what?",
+            "max_length": f"One line is enough: {WHY_CHARACTERS} characters at most.",
+        },
+    )
+
+    def choices_of(self, spec: DrillSpec) -> dict[str, list[tuple[str, str]]]:
+        return {"measurement": [(key, each.title) for key, each in spec.measurements.items()]}
+
+
+class StrikeForm(_OfADrill):
+    """Suspects that the evidence leaves no room for; none is an answer too."""
+
+    struck = forms.MultipleChoiceField(
+        required=False,
+        error_messages={"invalid_choice": "This drill has no such suspect: choose from the list."},
+    )
+
+    def choices_of(self, spec: DrillSpec) -> dict[str, list[tuple[str, str]]]:
+        return {"struck": [(key, each.title) for key, each in spec.suspects.items()]}
+
+
+class MechanismForm(_OfADrill):
+    """One statement of what happens."""
+
+    mechanism = forms.ChoiceField(
+        error_messages={
+            "required": "Choose what happens here.",
+            "invalid_choice": "This drill has no such statement: choose one of the list.",
+        }
+    )
+
+    def choices_of(self, spec: DrillSpec) -> dict[str, list[tuple[str, str]]]:
+        return {"mechanism": [(key, each.title) for key, each in spec.mechanisms.items()]}
+
+
+class FixForm(_OfADrill):
+    """What to turn, or nothing."""
+
+    fix = forms.ChoiceField(
+        error_messages={
+            "required": "Choose what you would do.",
+            "invalid_choice": "This drill has no such fix: choose one of the list.",
+        }
+    )
+
+    def choices_of(self, spec: DrillSpec) -> dict[str, list[tuple[str, str]]]:
+        return {"fix": [(key, each.title) for key, each in spec.fixes.items()]}

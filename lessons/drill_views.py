@@ -1,0 +1,260 @@
+"""The pages of the drills: one page a drill, which grows with each decision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.safestring import mark_safe
+from django.views.decorators.http import require_POST, require_safe
+
+from courseware.people import learner_required, may_read, signed_in
+from labs.incident import clock
+from lessons import drilling
+from lessons.drill_forms import CommitForm, FixForm, MechanismForm, StrikeForm
+from lessons.drills.marking import left
+from lessons.drills.spec import drills, text_of
+from lessons.drills.tables import worth
+from lessons.markdown import page_html
+from lessons.models import DrillAttempt
+from lessons.symptoms import symptoms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django import forms
+    from django.http import HttpRequest, HttpResponseBase
+
+    from lessons.drills.spec import DrillSpec
+    from lessons.symptoms import Symptom
+
+Stage = DrillAttempt.Stage
+STAGES = tuple(Stage)
+TOTAL = 20
+
+
+@require_safe
+def drill(request: HttpRequest, number: str) -> HttpResponseBase:
+    """Show a drill as far as one has come in it."""
+    spec, _ = _drill_or_404(request, number)
+    attempt = None
+    if request.user.is_authenticated:
+        attempt = drilling.last_attempt(signed_in(request), number)
+    return _page(request, spec, attempt)
+
+
+@require_POST
+@learner_required
+def begin(request: HttpRequest, number: str) -> HttpResponseBase:
+    """Begin a drill, or go on with it."""
+    spec, is_open = _drill_or_404(request, number)
+    if is_open:
+        drilling.start(signed_in(request), spec)
+    return redirect("lookup:drill", number)
+
+
+@require_POST
+@learner_required
+def commit(request: HttpRequest, number: str) -> HttpResponseBase:
+    """Commit the first measurement."""
+    return _decide(
+        request, number, CommitForm, lambda attempt, said: drilling.commit(attempt, **said)
+    )
+
+
+@require_POST
+@learner_required
+def take(request: HttpRequest, number: str) -> HttpResponseBase:
+    """Take one more measurement."""
+    spec, attempt = _attempt_or_404(request, number)
+    key = request.POST.get("measurement", "")
+    if key not in spec.measurements:
+        messages.error(request, "This drill has no such measurement. Nothing was taken.")
+    else:
+        drilling.take(attempt, key)
+    return redirect(reverse("lookup:drill", args=[number]) + "#evidence")
+
+
+@require_POST
+@learner_required
+def strike(request: HttpRequest, number: str) -> HttpResponseBase:
+    """Strike suspects out."""
+    return _decide(
+        request, number, StrikeForm, lambda attempt, said: drilling.strike(attempt, **said)
+    )
+
+
+@require_POST
+@learner_required
+def explain(request: HttpRequest, number: str) -> HttpResponseBase:
+    """Say what happens."""
+    return _decide(
+        request, number, MechanismForm, lambda attempt, said: drilling.explain(attempt, **said)
+    )
+
+
+@require_POST
+@learner_required
+def mend(request: HttpRequest, number: str) -> HttpResponseBase:
+    """Choose the fix, and be marked."""
+    return _decide(request, number, FixForm, lambda attempt, said: drilling.mend(attempt, **said))
+
+
+def _drill_or_404(request: HttpRequest, number: str) -> tuple[DrillSpec, bool]:
+    spec, symptom = drills().get(number), symptoms().get(number)
+    if spec is None or symptom is None:
+        raise Http404
+    return spec, may_read(request.user, symptom.tier)
+
+
+def _attempt_or_404(request: HttpRequest, number: str) -> tuple[DrillSpec, DrillAttempt]:
+    spec, is_open = _drill_or_404(request, number)
+    attempt = drilling.open_attempt(signed_in(request), number) if is_open else None
+    if attempt is None:
+        raise Http404
+    return spec, attempt
+
+
+def _decide(
+    request: HttpRequest,
+    number: str,
+    form_class: Callable[..., forms.Form],
+    decide: Callable[[DrillAttempt, dict[str, Any]], bool],
+) -> HttpResponseBase:
+    spec, attempt = _attempt_or_404(request, number)
+    form = form_class(spec, request.POST)
+    if not form.is_valid():
+        return _page(request, spec, attempt, form, status=422)
+    decide(attempt, form.cleaned_data)
+    return redirect(reverse("lookup:drill", args=[number]) + "#now")
+
+
+# ------------------------------------------------------------------------------------- what is shown
+
+
+def _page(
+    request: HttpRequest,
+    spec: DrillSpec,
+    attempt: DrillAttempt | None,
+    form: forms.Form | None = None,
+    *,
+    status: int = 200,
+) -> HttpResponseBase:
+    symptom = symptoms()[spec.number]
+    context: dict[str, Any] = {
+        "spec": spec,
+        "symptom": symptom,
+        "open": may_read(request.user, symptom.tier),
+        "scene": _html(spec, "scene.md"),
+        "attempt": attempt,
+        "steps": _steps(attempt),
+        "form": form if form is not None else _form(spec, attempt),
+        "measurements": _measurements(spec, attempt),
+        "readings": [] if attempt is None else _readings(spec, attempt),
+        "suspects": _suspects(spec, attempt),
+    }
+    if attempt is not None and attempt.stage == Stage.DONE:
+        context["told"] = _told(spec, symptom, attempt)
+    return render(request, "lessons/drill.html", context, status=status)
+
+
+def _form(spec: DrillSpec, attempt: DrillAttempt | None) -> forms.Form | None:
+    made = {
+        Stage.MEASURE: CommitForm,
+        Stage.STRIKE: StrikeForm,
+        Stage.MECHANISM: MechanismForm,
+        Stage.FIX: FixForm,
+    }
+    chosen = None if attempt is None else made.get(Stage(attempt.stage))
+    return None if chosen is None else chosen(spec)
+
+
+def _steps(attempt: DrillAttempt | None) -> list[dict[str, Any]]:
+    at = -1 if attempt is None else STAGES.index(Stage(attempt.stage))
+    return [
+        {"title": stage.label, "state": "done" if place < at else "now" if place == at else "ahead"}
+        for place, stage in enumerate(STAGES)
+    ]
+
+
+def _measurements(spec: DrillSpec, attempt: DrillAttempt | None) -> list[dict[str, Any]]:
+    taken = [] if attempt is None else attempt.taken
+    return [
+        {"key": key, "measurement": each, "cost": clock(each.cost_s), "taken": key in taken}
+        for key, each in spec.measurements.items()
+    ]
+
+
+def _readings(spec: DrillSpec, attempt: DrillAttempt) -> list[dict[str, Any]]:
+    prints = drilling.observed(attempt).prints
+    return [
+        {
+            "measurement": spec.measurements[key],
+            "lines": prints[key],
+            "cost": clock(spec.measurements[key].cost_s),
+        }
+        for key in attempt.taken
+    ]
+
+
+def _suspects(spec: DrillSpec, attempt: DrillAttempt | None) -> list[dict[str, Any]]:
+    struck = [] if attempt is None else attempt.struck
+    return [
+        {"key": key, "title": each.title, "struck": key in struck}
+        for key, each in spec.suspects.items()
+    ]
+
+
+def _told(spec: DrillSpec, symptom: Symptom, attempt: DrillAttempt) -> dict[str, Any]:
+    world = spec.world_of(attempt.seed)
+    before, after = drilling.observed(attempt), drilling.observed(attempt, fix=attempt.fix)
+    likely = left(spec, before.values, attempt.taken)
+    known = worth(spec.number)
+    most = max(each.value for each in known.values()) or 1.0
+    return {
+        "world": spec.suspects[world],
+        "total": f"{attempt.total:g}",
+        "of": TOTAL,
+        "parts": attempt.parts,
+        "mechanism": spec.mechanisms[attempt.mechanism],
+        "fix": spec.fixes[attempt.fix],
+        "right_mechanism": spec.mechanisms[spec.suspects[world].mechanism],
+        "right_fix": spec.fixes[spec.suspects[world].fix],
+        "alarm": spec.signals[spec.symptom.signal],
+        "before": _number(before.values[spec.symptom.signal]),
+        "after": _number(after.values[spec.symptom.signal]),
+        "held": _number(spec.symptom.held),
+        "is_held": _value(after.values[spec.symptom.signal]) <= spec.symptom.held,
+        "likely": [
+            {"title": each.title, "share": round(100 * likely[key]), "true": key == world}
+            for key, each in spec.suspects.items()
+        ],
+        "worth": [
+            {
+                "title": spec.measurements[key].title,
+                "bits": f"{known[key].information:.2f}",
+                "value": f"{known[key].value:.2f}",
+                "width": round(100 * known[key].value / most),
+                "yours": key == attempt.taken[0],
+            }
+            for key in sorted(known, key=lambda key: -known[key].value)
+        ],
+        "debrief": _html(spec, "debrief.md"),
+        "symptom": symptom,
+    }
+
+
+def _value(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _number(value: object) -> str:
+    number = _value(value)
+    return f"{number:,.0f}" if number >= 10 else f"{number:.3g}"  # noqa: PLR2004
+
+
+def _html(spec: DrillSpec, name: Any) -> str:
+    return mark_safe(page_html(text_of(spec.number, name)))  # noqa: S308  (the course's own text)

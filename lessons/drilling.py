@@ -1,0 +1,122 @@
+"""The life of a drill attempt: one decision after the other, each stored before what it shows is computed."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from lessons.drills.evidence import evidence_of
+from lessons.drills.marking import Decisions, mark
+from lessons.drills.spec import drills
+from lessons.models import DrillAttempt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from courseware.models import User
+    from lessons.drills.evidence import Observed
+    from lessons.drills.spec import DrillSpec
+    from lessons.models import DrillAttemptQuerySet
+
+Stage = DrillAttempt.Stage
+_SEEDS = (100_000, 999_999)
+"""None of them is a table's or a proof's."""
+
+
+def open_attempt(learner: User, number: str) -> DrillAttempt | None:
+    """Return the attempt that is under way, if there is one."""
+    mine = DrillAttempt.objects.visible_to(learner).filter(drill=number)
+    return mine.exclude(stage=Stage.DONE).first()
+
+
+def last_attempt(learner: User, number: str) -> DrillAttempt | None:
+    """Return the attempt that is under way, else the latest that is done."""
+    mine = DrillAttempt.objects.visible_to(learner).filter(drill=number)
+    return open_attempt(learner, number) or mine.last()
+
+
+def start(learner: User, spec: DrillSpec) -> DrillAttempt:
+    """Return the attempt that is under way, or a new one in a world that the learner has not met yet if one is left."""
+    found = open_attempt(learner, spec.number)
+    if found is not None:
+        return found
+    met = [
+        spec.world_of(each.seed)
+        for each in DrillAttempt.objects.visible_to(learner).filter(drill=spec.number)
+    ]
+    rng = random.Random(f"drill:{spec.number}:{learner.pk}:{len(met)}")
+    seeds = [rng.randint(*_SEEDS) for _ in range(20)]
+    # Each world comes once before any comes again.
+    rarest = min(met.count(world) for world in spec.served)
+    seed = next((s for s in seeds if met.count(spec.world_of(s)) == rarest), seeds[0])
+    try:
+        with transaction.atomic():
+            return DrillAttempt.objects.create(
+                learner=learner, drill=spec.number, version=spec.version, seed=seed
+            )
+    except IntegrityError:  # Two clicks: the other one's attempt is this one's.
+        found = open_attempt(learner, spec.number)
+        if found is None:
+            raise
+        return found
+
+
+def observed(attempt: DrillAttempt, *, fix: str | None = None) -> Observed:
+    """Return what the attempt's world reads, before a fix or after one."""
+    spec = drills()[attempt.drill]
+    return evidence_of(spec.evidence).observe(spec.world_of(attempt.seed), attempt.seed, fix)
+
+
+def commit(attempt: DrillAttempt, measurement: str, confidence: int, why: str) -> bool:
+    """Commit the first measurement; False if one was committed before."""
+    return _row(attempt).move(
+        Stage.MEASURE, Stage.STRIKE, taken=[measurement], confidence=confidence, why=why
+    )
+
+
+def take(attempt: DrillAttempt, measurement: str) -> bool:
+    """Take one more measurement; False if it was taken before or is too late."""
+    if measurement in attempt.taken:
+        return False
+    row = _row(attempt).filter(taken=attempt.taken)
+    return row.move(Stage.STRIKE, Stage.STRIKE, taken=[*attempt.taken, measurement])
+
+
+def strike(attempt: DrillAttempt, struck: Sequence[str]) -> bool:
+    """Strike suspects out; False if that was done before."""
+    return _row(attempt).move(Stage.STRIKE, Stage.MECHANISM, struck=list(struck))
+
+
+def explain(attempt: DrillAttempt, mechanism: str) -> bool:
+    """Say what happens; False if that was said before."""
+    return _row(attempt).move(Stage.MECHANISM, Stage.FIX, mechanism=mechanism)
+
+
+def mend(attempt: DrillAttempt, fix: str) -> bool:
+    """Choose the fix and be marked; False if that was done before."""
+    spec = drills()[attempt.drill]
+    attempt.refresh_from_db()
+    if attempt.stage != Stage.FIX:
+        return False
+    parts = mark(
+        spec,
+        spec.world_of(attempt.seed),
+        observed(attempt).values,
+        Decisions(attempt.taken, attempt.struck, attempt.mechanism, fix),
+    )
+    return _row(attempt).move(
+        Stage.FIX,
+        Stage.DONE,
+        fix=fix,
+        parts=[asdict(part) for part in parts],
+        total=round(sum(part.earned for part in parts), 1),
+        finished_at=timezone.now(),
+    )
+
+
+def _row(attempt: DrillAttempt) -> DrillAttemptQuerySet:
+    return DrillAttempt.objects.filter(pk=attempt.pk)
