@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("lessons", "0004_repeats"),
+        ("lessons", "0003_whys_and_reports"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
