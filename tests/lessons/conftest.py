@@ -6,6 +6,8 @@ import pytest
 from django.urls import reverse
 
 from lessons import content
+from lessons.content import Lesson
+from tests.lessons.kinds import lesson_of_kinds
 
 LESSON = content.lessons()["failure-modes"]
 HTMX = {"HTTP_HX_REQUEST": "true"}
@@ -34,6 +36,19 @@ class Addresses:
 @pytest.fixture
 def at() -> Addresses:
     return Addresses()
+
+
+@pytest.fixture(scope="session")
+def written_kinds(tmp_path_factory) -> Lesson:
+    return lesson_of_kinds(tmp_path_factory.mktemp("kinds"))
+
+
+@pytest.fixture
+def kinds(written_kinds, monkeypatch) -> Lesson:
+    """The course has a lesson more, which asks every kind of check that no other asks."""
+    known = content.lessons()
+    monkeypatch.setattr(content, "lessons", lambda: {**known, "kinds": written_kinds})
+    return written_kinds
 
 
 @pytest.fixture

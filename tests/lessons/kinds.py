@@ -1,5 +1,10 @@
 """One example of each kind of check that no lesson asks yet, as an author writes it."""
 
+from pathlib import Path
+
+from lessons import content
+from lessons.content import Lesson
+
 MATCH = """\
 Which ledger line fills in each failure?
 
@@ -59,3 +64,36 @@ def block(kind: str) -> str:
     """Return the block as it stands in a station; its id is ``a-<kind>``."""
     options = "".join(f"    {name}: {value}\n" for name, value in OPTIONS[kind].items())
     return f"/// check | a-{kind}\n{options}\n{BODIES[kind]}\n///\n"
+
+
+STATION = """\
++++
+title = "Kinds of checks"
+short = "Kinds"
+minutes = 3
++++
+
+/// in-short
+Short.
+///
+
+{blocks}
+/// analogy | In the kitchen
+Words.
+///
+
+/// takeaway
+Keep.
+///
+"""
+
+
+def lesson_of_kinds(root: Path) -> Lesson:
+    """Write a course of one lesson, ``kinds``, whose station ``asked`` has them all, and read it."""
+    folder = root / "01-unit" / "01-kinds"
+    folder.mkdir(parents=True)
+    (root / "01-unit" / "unit.toml").write_text('title = "Unit"')
+    (folder / "lesson.toml").write_text('title = "Kinds"\nnumber = 1\ngoal = "To be asked."\n')
+    blocks = "\n".join(block(kind) for kind in BODIES)
+    (folder / "01-asked.md").write_text(STATION.format(blocks=blocks))
+    return content.lessons(root)["kinds"]
