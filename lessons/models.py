@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 
 from lessons.simulations import Progress
+from lessons.spacing import Item
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -284,6 +285,12 @@ class RepeatTry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.lesson}/{self.key} of {self.learner_id} on {self.day}"
+
+    @property
+    def item(self) -> Item:
+        return Item(
+            "check" if self.kind == self.Kind.CHECK else "prediction", self.lesson, self.key
+        )
 
 
 class DrillAttemptQuerySet(models.QuerySet["DrillAttempt"]):

@@ -38,7 +38,7 @@ def shown(request: HttpRequest) -> HttpResponseBase:
         done=record.stations_done(mine),
         labs_passed=record.labs_passed(learner),
     )
-    found = calibration_of(record.predictions_told(learner, mine))
+    found = calibration_of(record.predictions_told(learner))
     context = {
         "layers": layers,
         "weakest": weakest(layers),

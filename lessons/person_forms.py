@@ -6,6 +6,8 @@ from typing import Any
 
 from django import forms
 
+from lessons.repeats import SAME, WHY
+
 NOTE = 4000
 
 
@@ -27,3 +29,11 @@ class NoteForm(forms.Form):
         },
     )
     bookmark = forms.ChoiceField(choices=[("yes", "set"), ("no", "taken away")], required=False)
+
+
+class RepeatForm(forms.Form):
+    """The answer to a prediction that came back."""
+
+    answer = forms.ChoiceField(
+        choices=[(WHY, "I know why"), (SAME, "I would say the same")],
+    )

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from lessons import person
+from lessons import person, repeat_views
 
 app_name = "you"
 
@@ -10,4 +10,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("you/", person.shown, name="shown"),
     path("you/notes/", person.notes, name="notes"),
     path("you/notes/<slug:lesson>/<slug:station>/", person.note, name="note"),
+    path("review/", repeat_views.today, name="review"),
+    path("review/<slug:lesson>/checks/<slug:key>/", repeat_views.check, name="review-check"),
+    path(
+        "review/<slug:lesson>/predictions/<slug:key>/",
+        repeat_views.prediction,
+        name="review-prediction",
+    ),
 ]

@@ -5,16 +5,19 @@ The only room of the lessons that reads the rows of the labs; import-linter hold
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labs.catalogue import labs
 from labs.models import Action, Attempt
 from lessons import content
 from lessons.calibration import told
-from lessons.models import CheckTry, PredictionCommit, StationRead
+from lessons.models import CheckTry, ComputedAnswer, PredictionCommit, StationRead
 from lessons.progress import Progress
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from courseware.models import User
     from lessons.calibration import Told
     from lessons.content import Lesson, Station
@@ -26,8 +29,7 @@ def progress_everywhere(learner: User) -> dict[str, Progress]:
     found = {slug: Progress() for slug in content.lessons()}
     for read in StationRead.objects.visible_to(learner).filter(lesson__in=found):
         found[read.lesson].read.add(read.station)
-    commits = PredictionCommit.objects.visible_to(learner).select_related("answer")
-    for commit in commits.filter(lesson__in=found):
+    for commit in PredictionCommit.objects.visible_to(learner).filter(lesson__in=found):
         found[commit.lesson].commits[commit.prediction] = commit
     for row in CheckTry.objects.visible_to(learner).filter(lesson__in=found).order_by("number"):
         found[row.lesson].tries.setdefault(row.check_key, []).append(row)
@@ -62,19 +64,38 @@ def where_to_go_on(progress: dict[str, Progress]) -> tuple[Lesson, Station] | No
     return None
 
 
-def predictions_told(learner: User, progress: dict[str, Progress]) -> list[Told]:
-    """Return a person's predictions whose answer they may know: computed in lessons, marked in labs."""
-    found = [
-        told(
-            commit.committed_at,
-            commit.confidence,
-            said=commit.value,
-            computed=(commit.answer.result or {})["answer"],
+@dataclass(frozen=True)
+class Computed:
+    """A prediction of a lesson, and what was computed for it."""
+
+    lesson: str
+    key: str
+    at: datetime
+    said: float
+    confidence: int
+    """Per cent."""
+    computed: float
+
+    @property
+    def told(self) -> Told:
+        return told(self.at, self.confidence, said=self.said, computed=self.computed)
+
+
+def predictions_computed(learner: User) -> list[Computed]:
+    """Return a person's predictions in lessons that have their answer."""
+    rows = (
+        PredictionCommit.objects.visible_to(learner)
+        .filter(answer__status=ComputedAnswer.Status.DONE)
+        .values_list(
+            "lesson", "prediction", "committed_at", "value", "confidence", "answer__result__answer"
         )
-        for mine in progress.values()
-        for commit in mine.commits.values()
-        if commit.answer.is_done
-    ]
+    )
+    return [Computed(*row) for row in rows]
+
+
+def predictions_told(learner: User) -> list[Told]:
+    """Return a person's predictions whose answer they may know: computed in lessons, marked in labs."""
+    found = [each.told for each in predictions_computed(learner)]
     marked = Action.objects.filter(
         attempt__learner=learner,
         attempt__status=Attempt.Status.MARKED,

@@ -40,7 +40,7 @@ def marked(learner, *, passed=True, hypothesis="demand", status=Attempt.Status.M
 GUESS = {"value": 400, "truth": 410, "confidence": 50, "hit": True}
 
 
-@pytest.mark.parametrize("address", [SHOWN, "/you/notes/"])
+@pytest.mark.parametrize("address", [SHOWN, "/you/notes/", "/review/"])
 def test_a_visitor_is_asked_to_sign_in(client, address):
     response = client.get(address)
     assert response.status_code == 302
@@ -57,7 +57,7 @@ def test_who_has_done_nothing_is_told_what_will_stand_here(learner_client):
 def test_a_prediction_of_a_lesson_and_one_of_a_marked_lab_count_alike(learner, learner_client):
     commit(learner, value=24)
     marked(learner, **GUESS)
-    told = record.predictions_told(learner, record.progress_everywhere(learner))
+    told = record.predictions_told(learner)
     assert sorted((each.percent, each.hit) for each in told) == [(50, True), (80, True)]
     html = html_of(learner_client)
     assert "2 of 2 within a quarter" in html
@@ -69,7 +69,7 @@ def test_what_is_not_computed_or_not_marked_counts_nowhere(learner):
     marked(learner, status=Attempt.Status.OPEN, **GUESS)
     marked(learner, status=Attempt.Status.GIVEN_UP, **GUESS)
     marked(learner)
-    assert record.predictions_told(learner, record.progress_everywhere(learner)) == []
+    assert record.predictions_told(learner) == []
 
 
 def test_from_twenty_on_the_strip_stands_there(learner, learner_client):
