@@ -1,17 +1,17 @@
-"""A person's own pages: what they have shown, their notes. Only ever about whoever asks; nobody else is shown them."""
+"""A person's own pages: what they have shown, their notes, their data. Only ever about whoever asks; nobody else is shown them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.http import Http404
+from django.http import Http404, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from courseware.people import learner_required, signed_in
-from lessons import content, record
+from lessons import content, export, record
 from lessons import notes as keeping
 from lessons.calibration import LAST, calibration_of
 from lessons.person_forms import NoteForm
@@ -70,6 +70,18 @@ def _bin(level: Level) -> dict[str, Any]:
         "happened": None if share is None else f"{share:.0%}",
         "interval": level.interval and [f"{end:.0%}" for end in level.interval],
     }
+
+
+@require_safe
+@never_cache
+@learner_required
+def data(request: HttpRequest) -> HttpResponseBase:
+    """Hand out everything that is stored about whoever asks, as a file."""
+    return JsonResponse(
+        export.everything_about(signed_in(request)),
+        json_dumps_params={"indent": 2, "ensure_ascii": False},
+        headers={"Content-Disposition": 'attachment; filename="debugging-llm-serving.json"'},
+    )
 
 
 # ---------------------------------------------------------------------------------------------- notes

@@ -8,6 +8,7 @@ app_name = "you"
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("you/", person.shown, name="shown"),
+    path("you/data.json", person.data, name="data"),
     path("you/notes/", person.notes, name="notes"),
     path("you/notes/<slug:lesson>/<slug:station>/", person.note, name="note"),
     path("review/", repeat_views.today, name="review"),

@@ -40,7 +40,7 @@ def marked(learner, *, passed=True, hypothesis="demand", status=Attempt.Status.M
 GUESS = {"value": 400, "truth": 410, "confidence": 50, "hit": True}
 
 
-@pytest.mark.parametrize("address", [SHOWN, "/you/notes/", "/review/"])
+@pytest.mark.parametrize("address", [SHOWN, "/you/notes/", "/review/", "/you/data.json"])
 def test_a_visitor_is_asked_to_sign_in(client, address):
     response = client.get(address)
     assert response.status_code == 302

@@ -1,0 +1,109 @@
+"""Everything that is stored about one person, as one JSON value for that person alone.
+
+What is not revealed is not in it: no seed, no computed answer before it is shown, no mark before its debrief.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import F
+
+from labs.models import Attempt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from courseware.models import User
+    from labs.models import Action, Review
+
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "stations_read": ("lesson", "station", "read_at"),
+    "check_tries": ("lesson", "check_key", "number", "answer", "right", "tried_at"),
+    "check_whys": ("lesson", "check_key", "why", "said_at"),
+    "problem_reports": ("lesson", "check_key", "problem", "reported_at", "done_at"),
+    "prediction_commits": (
+        *("lesson", "prediction", "value", "confidence", "why"),
+        *("committed_at", "seen", "seen_at"),
+    ),
+    "station_notes": ("lesson", "station", "text", "written_at", "bookmarked_at"),
+    "repeat_tries": ("kind", "lesson", "key", "day", "answer", "right", "tried_at"),
+    "drill_attempts": (
+        *("drill", "version", "stage", "taken", "confidence", "why", "struck", "mechanism"),
+        *("fix", "parts", "total", "begun_at", "finished_at"),
+    ),
+}
+"""Of each kind of row in lessons, by its name on the person: the fields that are theirs to read."""
+_COMPUTED = {"prediction_commits": {"computed": F("answer__result__answer")}}
+"""None until it is computed; from then on its station shows it."""
+
+
+def everything_about(learner: User) -> dict[str, Any]:
+    """Return all that is stored of a person: who they are, their work in lessons, their attempts in labs."""
+    return {
+        "person": {
+            "email": learner.email,
+            "name": learner.name,
+            "role": learner.role,
+            "joined_at": learner.date_joined,
+            "last_signed_in_at": learner.last_login,
+        },
+        "lessons": {
+            name: list(
+                getattr(learner, name).order_by("pk").values(*fields, **_COMPUTED.get(name, {}))
+            )
+            for name, fields in SECTIONS.items()
+        },
+        "labs": [
+            _attempt(attempt)
+            for attempt in Attempt.objects.of(learner)
+            .order_by("pk")
+            .select_related("review")
+            .prefetch_related("actions")
+        ],
+    }
+
+
+def _attempt(attempt: Attempt) -> dict[str, Any]:
+    marked = attempt.status == Attempt.Status.MARKED
+    mark = attempt.mark or {} if marked else {}
+    return {
+        "lab": attempt.lab_slug,
+        "version": attempt.lab_version,
+        "number": attempt.number,
+        "status": attempt.status,
+        "clock_s": attempt.clock_s,
+        "started_at": attempt.started_at,
+        "finished_at": attempt.finished_at,
+        "total": attempt.total if marked else None,
+        "passed": mark.get("passed"),
+        "parts": mark.get("parts", []),
+        "actions": [_action(action) for action in attempt.actions.all()],
+        "review": _review(attempt),
+    }
+
+
+def _action(action: Action) -> dict[str, Any]:
+    return {
+        "number": action.seq,
+        "kind": action.kind,
+        "status": action.status,
+        "asked": action.payload,
+        # The text is what the room showed; the rest of an outcome is what marking reads.
+        "answer": (action.outcome or {}).get("text", ""),
+        "at_s": action.at_s,
+        "cost_s": action.cost_s,
+        "created_at": action.created_at,
+    }
+
+
+def _review(attempt: Attempt) -> dict[str, Any] | None:
+    """Return what a grader gave and wrote, once it is released."""
+    review: Review | None = getattr(attempt, "review", None)
+    if review is None or review.released_at is None:
+        return None
+    return {
+        "points": review.points,
+        "comment": review.comment,
+        "released_at": review.released_at,
+    }
