@@ -132,9 +132,9 @@ def perform(
         elif "predict" in step:
             log.append(Entry("predict", dict(step["predict"]), at_s=world.clock_s))
         elif "diagnose" in step:
-            log.append(
-                Entry("diagnose", _diagnosis(step["diagnose"], log, where), at_s=world.clock_s)
-            )
+            may_lack = bool(step.get("may_refuse"))
+            said = _diagnosis(step["diagnose"], log, where, may_lack=may_lack)
+            log.append(Entry("diagnose", said, at_s=world.clock_s))
         elif "explain" in step:
             log.append(Entry("explain", {"text": str(step["explain"])}, at_s=world.clock_s))
         else:
@@ -208,8 +208,13 @@ def _reached(value: float | str | None, wanted: Mapping[str, Any]) -> bool:
     return bool(value < wanted["below"] if "below" in wanted else value > wanted["above"])
 
 
-def _diagnosis(said: Mapping[str, Any], log: Sequence[Entry], where: str) -> dict[str, Any]:
-    """Return the diagnosis with its parameter read off and its citations numbered."""
+def _diagnosis(
+    said: Mapping[str, Any], log: Sequence[Entry], where: str, *, may_lack: bool = False
+) -> dict[str, Any]:
+    """Return the diagnosis with its parameter read off and its citations numbered.
+
+    ``may_lack`` leaves out what no reading of this world shows, instead of refusing the play.
+    """
     latest: dict[str, Entry] = {}
     for entry in log:
         for name in (
@@ -219,15 +224,16 @@ def _diagnosis(said: Mapping[str, Any], log: Sequence[Entry], where: str) -> dic
     diagnosis = dict(said)
     if isinstance(said.get("parameter"), str):
         source = latest.get(said["parameter"])
-        if source is None:
+        if source is None and not may_lack:
             raise PlayError(f"{where}: no reading shows {said['parameter']}")
-        diagnosis["parameter"] = source.outcome["signals"][said["parameter"]]
+        found = None if source is None else source.outcome["signals"][said["parameter"]]
+        diagnosis["parameter"] = found
     citations = []
     for each in said.get("citations", []):
         cited = {key: value for key, value in each.items() if key != "may_lack"}
         if cited["signal"] in latest:
             citations.append({"reading": latest[cited["signal"]].number, **cited})
-        elif not each.get("may_lack"):
+        elif not (may_lack or each.get("may_lack")):
             raise PlayError(f"{where}: no reading shows {each['signal']}")
     diagnosis["citations"] = citations
     return diagnosis
