@@ -350,6 +350,12 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 5,
         "options": {"expires": 5},
     },
+    # Each row remembers its day: a mail goes out once, and one that was lost at the next hour.
+    "remind-of-reviews": {
+        "task": "lessons.tasks.remind_all",
+        "schedule": 60 * 60,
+        "options": {"expires": 60 * 60},
+    },
 }
 
 # An action whose worker has been silent for so long is taken up by another ...

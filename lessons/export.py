@@ -28,6 +28,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "station_notes": ("lesson", "station", "text", "written_at", "bookmarked_at"),
     "repeat_tries": ("kind", "lesson", "key", "day", "answer", "right", "tried_at"),
+    "review_mails": ("wanted", "page", "looked_on"),
     "drill_attempts": (
         *("drill", "version", "stage", "taken", "confidence", "why", "struck", "mechanism"),
         *("fix", "parts", "total", "begun_at", "finished_at"),

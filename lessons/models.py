@@ -293,6 +293,29 @@ class RepeatTry(models.Model):
         )
 
 
+class ReviewMail(models.Model):
+    """Whether a learner wants a mail on days on which something comes back. No row is no."""
+
+    learner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="review_mails"
+    )
+    wanted = models.BooleanField(default=False)
+    page = models.URLField(max_length=300, blank=True)
+    """Where the mail leads: a worker does not know under which name the site is reached."""
+    looked_on = models.DateField(null=True, blank=True)
+    """The last day on which a worker looked whether something is due."""
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["learner"], name="review_mail_is_one_a_learner"),
+        )
+
+    def __str__(self) -> str:
+        return f"mail for {self.learner_id}: {'on' if self.wanted else 'off'}"
+
+
 class DrillAttemptQuerySet(models.QuerySet["DrillAttempt"]):
     def visible_to(self, user: AbstractBaseUser | AnonymousUser) -> Self:
         """Keep one's own rows; a visitor owns none."""

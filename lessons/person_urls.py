@@ -12,6 +12,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("you/notes/", person.notes, name="notes"),
     path("you/notes/<slug:lesson>/<slug:station>/", person.note, name="note"),
     path("review/", repeat_views.today, name="review"),
+    path("review/mail/", repeat_views.mail, name="review-mail"),
     path("review/<slug:lesson>/checks/<slug:key>/", repeat_views.check, name="review-check"),
     path(
         "review/<slug:lesson>/predictions/<slug:key>/",

@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from courseware.people import learner_required, signed_in
-from lessons import repeat_pages, repeats
+from lessons import reminders, repeat_pages, repeats
 from lessons.check_forms import CheckForm
 from lessons.person_forms import RepeatForm
 from lessons.spacing import Item, due_on
@@ -42,6 +42,7 @@ def _page(
         "missed": len(scheduled),
         "next_on": min(ahead, default=None),
         "next_count": ahead.count(min(ahead)) if ahead else 0,
+        "mail": reminders.wanted_by(learner),
         "ladder": repeat_pages.ladder_words(),
     }
     return render(request, "lessons/review.html", context, status=status)
@@ -77,6 +78,15 @@ def prediction(request: HttpRequest, lesson: str, key: str) -> HttpResponseBase:
     except repeats.NotDueError:
         return _not_due(request)
     return _answered(item)
+
+
+@require_POST
+@learner_required
+def mail(request: HttpRequest) -> HttpResponseBase:
+    """Turn the mail on or off."""
+    page = request.build_absolute_uri(reverse("you:review"))
+    reminders.want(signed_in(request), wanted=request.POST.get("wanted") == "yes", page=page)
+    return redirect(reverse("you:review") + "#mail")
 
 
 def _answered(item: Item) -> HttpResponseBase:
