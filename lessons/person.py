@@ -36,6 +36,8 @@ def shown(request: HttpRequest) -> HttpResponseBase:
         content.lessons().values(),
         first_tries=record.first_tries(mine),
         done=record.stations_done(mine),
+        drills=record.drills_by_layer(),
+        solved=record.drills_solved(learner),
         labs_passed=record.labs_passed(learner),
     )
     found = calibration_of(record.predictions_told(learner))

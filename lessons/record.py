@@ -9,11 +9,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labs.catalogue import labs
+from labs.marking.constants import PASS_TOTAL
 from labs.models import Action, Attempt
 from lessons import content
 from lessons.calibration import told
-from lessons.models import CheckTry, ComputedAnswer, PredictionCommit, StationRead
+from lessons.drills.marking import FIRST, FIX, MECHANISM, STRUCK
+from lessons.drills.spec import drills
+from lessons.models import CheckTry, ComputedAnswer, DrillAttempt, PredictionCommit, StationRead
 from lessons.progress import Progress
+from lessons.symptoms import symptoms
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -121,3 +125,21 @@ def labs_passed(learner: User) -> dict[str, set[str]]:
         if hypothesis is not None:
             found.setdefault(hypothesis.answer.layer, set()).add(slug)
     return found
+
+
+def drills_by_layer() -> dict[str, list[str]]:
+    """Return the numbers of all drills, by the layer of their symptom."""
+    found: dict[str, list[str]] = {}
+    for number in drills():
+        if symptom := symptoms().get(number):
+            found.setdefault(symptom.layer, []).append(number)
+    return found
+
+
+def drills_solved(learner: User) -> set[str]:
+    """Return the drills that earned, at least once, the share of all points that a lab asks for a pass."""
+    points = (FIRST + STRUCK + MECHANISM + FIX) * PASS_TOTAL / 100
+    rows = DrillAttempt.objects.visible_to(learner).filter(
+        stage=DrillAttempt.Stage.DONE, total__gte=points
+    )
+    return set(rows.values_list("drill", flat=True))

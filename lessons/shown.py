@@ -1,4 +1,4 @@
-"""What a person has shown in each of the five layers: checks right at once, labs passed. Pure.
+"""What a person has shown in each of the five layers: checks right at once, drills solved, labs passed. Pure.
 
 Clicks and pages read show nothing, so they count nowhere here.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lessons.markdown import LAYERS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from lessons.content import Lesson, Station
 
@@ -29,16 +29,22 @@ class LayerShown:
     tried: int
     at_once: int
     """Of these, right on the first try."""
+    drills: int
+    """Drills of the layer's symptoms."""
+    solved: int
+    """Of these, solved at least once."""
     labs: int
     """Different labs passed whose cause lay in this layer."""
     ahead: tuple[Lesson, Station] | None
     """The layer's first station that is not done."""
     missed: tuple[Lesson, Station] | None
     """The layer's first station with a check that was wrong on the first try."""
+    unsolved: str
+    """Number of the layer's first drill that is not solved; empty once all are."""
 
     @property
     def is_empty(self) -> bool:
-        return not (self.at_once or self.labs)
+        return not (self.at_once or self.solved or self.labs)
 
 
 def map_of_layers(
@@ -46,13 +52,16 @@ def map_of_layers(
     *,
     first_tries: Mapping[Place, bool],
     done: Collection[Place],
+    drills: Mapping[str, Sequence[str]],
+    solved: Collection[str],
     labs_passed: Mapping[str, Collection[str]],
 ) -> tuple[LayerShown, ...]:
     """Return the five layers in the order in which a request meets them.
 
     ``first_tries`` tells of each check that was tried whether the first try was right, ``done`` holds
-    the stations that are read with every check tried, ``labs_passed`` the slugs of labs by layer. A
-    station of several layers counts in each; one that names no layer is about all of them and counts in none.
+    the stations that are read with every check tried, ``drills`` the numbers of all drills by layer and ``solved``
+    those that a person solved, ``labs_passed`` the slugs of labs by layer. A station of several layers counts in
+    each; one that names no layer is about all of them and counts in none.
     """
     stations = [(lesson, station) for lesson in lessons for station in lesson.stations]
     return tuple(
@@ -61,7 +70,8 @@ def map_of_layers(
             [place for place in stations if layer in place[1].layers],
             first_tries,
             done,
-            len(labs_passed.get(layer, ())),
+            drills=[(number, number in solved) for number in drills.get(layer, ())],
+            labs=len(labs_passed.get(layer, ())),
         )
         for layer in LAYERS
     )
@@ -72,6 +82,8 @@ def _row(
     stations: list[tuple[Lesson, Station]],
     first_tries: Mapping[Place, bool],
     done: Collection[Place],
+    *,
+    drills: list[tuple[str, bool]],
     labs: int,
 ) -> LayerShown:
     def verdicts(lesson: Lesson, station: Station) -> Iterator[bool | None]:
@@ -83,15 +95,21 @@ def _row(
         checks=len(known),
         tried=sum(verdict is not None for verdict in known),
         at_once=known.count(True),
+        drills=len(drills),
+        solved=sum(is_solved for _, is_solved in drills),
         labs=labs,
         ahead=next((p for p in stations if (p[0].slug, p[1].slug) not in done), None),
         missed=next((p for p in stations if False in verdicts(*p)), None),
+        unsolved=next((number for number, is_solved in drills if not is_solved), ""),
     )
 
 
 def weakest(rows: Iterable[LayerShown]) -> LayerShown:
-    """Return the layer with the fewest labs passed; of these, with the smallest share of checks right at once.
+    """Return the layer with the fewest labs passed; of these, drills solved; of these, share of checks right at once.
 
     Of equals, the one that a request meets first. Raises ValueError if there are no rows.
     """
-    return min(rows, key=lambda row: (row.labs, row.at_once / row.checks if row.checks else 0.0))
+    return min(
+        rows,
+        key=lambda row: (row.labs, row.solved, row.at_once / row.checks if row.checks else 0.0),
+    )

@@ -5,6 +5,8 @@ from django.urls import reverse
 
 from labs.models import Action, Attempt
 from lessons import computing, progress, record
+from lessons.models import DrillAttempt
+from lessons.symptoms import symptoms
 from tests.factories import ActionFactory, AttemptFactory
 from tests.lessons.conftest import LESSON
 
@@ -87,6 +89,19 @@ def test_a_lab_passed_twice_counts_once_in_the_layer_of_its_cause(learner):
     marked(learner, passed=False, hypothesis="metastable")
     marked(learner, hypothesis="a cause that is no more")
     assert record.labs_passed(learner) == {"memory": {"preemption-storm"}}
+
+
+@pytest.mark.parametrize(
+    ("total", "stage", "solved"),
+    [(14, "done", {"1.1"}), (13.9, "done", set()), (None, "fix", set())],
+)
+def test_a_drill_is_solved_by_fourteen_of_its_twenty_points(learner, total, stage, solved):
+    DrillAttempt.objects.create(
+        learner=learner, drill="1.1", version=1, seed=1, stage=stage, total=total
+    )
+    assert record.drills_solved(learner) == solved
+    layer = symptoms()["1.1"].layer
+    assert "1.1" in record.drills_by_layer()[layer]
 
 
 def test_go_on_leads_to_the_first_station_that_is_not_done(learner, learner_client):

@@ -7,8 +7,8 @@ CHECKS = list(MEMORY.checks)
 
 
 def rows(**given):
-    told = {"first_tries": {}, "done": set(), "labs_passed": {}, **given}
-    return {row.layer: row for row in map_of_layers([LESSON], **told)}
+    told = {"first_tries": {}, "done": set(), "drills": {}, "solved": set(), "labs_passed": {}}
+    return {row.layer: row for row in map_of_layers([LESSON], **told | given)}
 
 
 def test_five_layers_stand_in_the_order_in_which_a_request_meets_them():
@@ -42,6 +42,22 @@ def test_a_lab_weighs_more_than_checks_when_the_weakest_is_sought():
     found = rows(first_tries=everything, labs_passed={x: {"a"} for x in LAYERS if x != "memory"})
     assert weakest(found.values()).layer == "memory"
     assert found["overload"].labs == 1
+
+
+def test_a_drill_counts_in_the_layer_of_its_symptom_and_the_next_one_is_named():
+    drills = {"memory": ["3.1", "3.2"], "overload": ["1.1"]}
+    found = rows(drills=drills, solved={"3.1", "1.1"})
+    assert (found["memory"].solved, found["memory"].drills) == (1, 2)
+    assert (found["memory"].unsolved, found["overload"].unsolved) == ("3.2", "")
+    assert not found["overload"].is_empty
+    assert found["lifetime"].drills == 0
+
+
+def test_a_drill_weighs_more_than_checks_when_the_weakest_is_sought():
+    everything = {("failure-modes", key): True for key in CHECKS}
+    drills = {layer: [layer] for layer in LAYERS}
+    found = rows(first_tries=everything, drills=drills, solved=set(LAYERS) - {"memory"})
+    assert weakest(found.values()).layer == "memory"
 
 
 def test_of_equals_the_weakest_is_the_one_that_a_request_meets_first():
