@@ -240,7 +240,7 @@ def _pair_rows(
     rows = []
     for pair in matching.pairs:
         wrong = [
-            f"your {ordinal} answer: {shown[chosen[pair.key]]}"
+            (ordinal, shown[chosen[pair.key]])
             for ordinal, chosen in said
             if chosen.get(pair.key, pair.right) != pair.right and chosen[pair.key] in shown
         ]
@@ -251,7 +251,7 @@ def _pair_rows(
                 html=inline(pair.text),
                 chosen=form.data.get(name, "") if form.is_bound else "",
                 right=shown[pair.right] if resolved or pair.key in stays else "",
-                notes=tuple(wrong),
+                notes=_notes(wrong),
                 is_wrong=name in form.errors,
             )
         )
@@ -272,18 +272,26 @@ def _place_rows(
     for n, key in enumerate(order, 1):
         name = f"place-{key}"
         chosen = str(n) if last else ""
-        said = [f"your {_ordinal(row)} answer: {places[row.pk][key]}" for row in whole]
+        said = [(_ordinal(row), str(places[row.pk][key])) for row in whole]
         rows.append(
             PlaceRow(
                 key=key,
                 html=inline(items[key].text),
                 plain=_plain(items[key].text),
                 chosen=form.data.get(name, "") if form.is_bound else chosen,
-                note=", ".join(said) if resolved else "",
+                note=", ".join(_notes(said)) if resolved else "",
                 is_wrong=name in form.errors,
             )
         )
     return tuple(rows)
+
+
+def _notes(said: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Return what was answered when, each answer once: "your first and second answer: 3"."""
+    when: dict[str, list[str]] = {}
+    for ordinal, answer in said:
+        when.setdefault(answer, []).append(ordinal)
+    return tuple(f"your {' and '.join(when[answer])} answer: {answer}" for answer in when)
 
 
 def _plain(source: str) -> str:

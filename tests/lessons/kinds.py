@@ -77,6 +77,8 @@ minutes = 3
 Short.
 ///
 
+## All of them
+
 {blocks}
 /// analogy | In the kitchen
 Words.

@@ -115,7 +115,7 @@ def test_two_wrong_tries_are_answered_with_what_is_right(learner_client, kinds, 
     assert question.explanation in html
     told = {
         "match": "the workspace of one step <b",
-        "order": '<span class="mono">4</span><span>the KV pool <b class="given">your first answer: 1',
+        "order": '<span class="mono">4</span><span>the KV pool <b class="given">your first and second answer: 1',
         "text": "<code>--max-num-seqs</code> <b",
         "number": "43 /s <b",
     }
