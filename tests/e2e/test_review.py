@@ -19,6 +19,9 @@ def desk(live_site) -> str:
 
 
 def give(page, *points: int) -> None:
+    # A click goes to a place: it must not move while style sheets and fonts arrive.
+    page.wait_for_load_state("load")
+    page.locator("#item-0").scroll_into_view_if_needed()
     for item, each in enumerate(points):
         page.locator(f"#item-{item} input[value='{each}']").check(force=True)
 
