@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 
@@ -14,19 +14,22 @@ WHY_CHARACTERS = 300
 
 
 class _OfADrill(forms.Form):
+    """A form whose one list comes from a table of the drill."""
+
+    choices_from: ClassVar[tuple[str, str]]
+    """The field, and the table of the spec that it chooses from."""
+
     def __init__(self, spec: DrillSpec, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.spec = spec
-        for name, choices in self.choices_of(spec).items():
-            self.fields[name].choices = choices  # type: ignore[attr-defined]
-
-    def choices_of(self, spec: DrillSpec) -> dict[str, list[tuple[str, str]]]:
-        raise NotImplementedError
+        field, table = self.choices_from
+        titles = [(key, each.title) for key, each in getattr(spec, table).items()]
+        self.fields[field].choices = titles  # type: ignore[attr-defined]
 
 
 class CommitForm(_OfADrill):
     """The first measurement, how sure, and one line of why."""
 
+    choices_from = ("measurement", "measurements")
     measurement = forms.ChoiceField(
         error_messages={
             "required": "Choose what you would measure first.",
@@ -49,25 +52,21 @@ class CommitForm(_OfADrill):
         },
     )
 
-    def choices_of(self, spec: DrillSpec) -> dict[str, list[tuple[str, str]]]:
-        return {"measurement": [(key, each.title) for key, each in spec.measurements.items()]}
-
 
 class StrikeForm(_OfADrill):
     """Suspects that the evidence leaves no room for; none is an answer too."""
 
+    choices_from = ("struck", "suspects")
     struck = forms.MultipleChoiceField(
         required=False,
         error_messages={"invalid_choice": "This drill has no such suspect: choose from the list."},
     )
 
-    def choices_of(self, spec: DrillSpec) -> dict[str, list[tuple[str, str]]]:
-        return {"struck": [(key, each.title) for key, each in spec.suspects.items()]}
-
 
 class MechanismForm(_OfADrill):
     """One statement of what happens."""
 
+    choices_from = ("mechanism", "mechanisms")
     mechanism = forms.ChoiceField(
         error_messages={
             "required": "Choose what happens here.",
@@ -75,19 +74,14 @@ class MechanismForm(_OfADrill):
         }
     )
 
-    def choices_of(self, spec: DrillSpec) -> dict[str, list[tuple[str, str]]]:
-        return {"mechanism": [(key, each.title) for key, each in spec.mechanisms.items()]}
-
 
 class FixForm(_OfADrill):
     """What to turn, or nothing."""
 
+    choices_from = ("fix", "fixes")
     fix = forms.ChoiceField(
         error_messages={
             "required": "Choose what you would do.",
             "invalid_choice": "This drill has no such fix: choose one of the list.",
         }
     )
-
-    def choices_of(self, spec: DrillSpec) -> dict[str, list[tuple[str, str]]]:
-        return {"fix": [(key, each.title) for key, each in spec.fixes.items()]}
