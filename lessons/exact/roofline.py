@@ -6,7 +6,6 @@ a launch. A decode step is a sum of such kernels on one rank, and the gaps betwe
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -127,15 +126,52 @@ def needed_in_flight(accelerator: Accelerator, *, latency_s: float = LATENCY_S) 
     return accelerator.hbm_bytes_per_s * latency_s / accelerator.sms
 
 
-def wave_share(blocks: int, accelerator: Accelerator, *, blocks_per_sm: int = 1) -> float:
-    """Return how much of the GPU's places a grid uses over all its waves: the last one may be almost empty.
+def last_wave(
+    blocks: int,
+    accelerator: Accelerator,
+    in_flight: float,
+    *,
+    blocks_per_sm: int = 1,
+    latency_s: float = LATENCY_S,
+    bytes_per_s: float | None = None,
+) -> float:
+    """Return how long a grid's last wave takes, over a full one: 0 if all are full, 1 if bytes in flight bind both.
 
-    Raises ValueError for an empty grid.
+    Each block reads as many bytes. A full wave moves them at ``bytes_per_s`` (the peak, unless told otherwise) or at
+    what ``in_flight`` bytes of each SM sustain; a few blocks have memory for themselves, and are bound by latency
+    only. Raises ValueError for an empty grid.
     """
+    left = _left_over(blocks, accelerator, blocks_per_sm)
+    if not left:
+        return 0.0
+    peak = accelerator.hbm_bytes_per_s if bytes_per_s is None else bytes_per_s
+    places = accelerator.sms * blocks_per_sm
+    full = min(peak, bandwidth_in_flight(accelerator, in_flight, latency_s=latency_s))
+    few = min(peak, left * in_flight / blocks_per_sm / latency_s)
+    return (left / few) / (places / full)
+
+
+def wave_share(
+    blocks: int, accelerator: Accelerator, *, blocks_per_sm: int = 1, last: float = 1.0
+) -> float:
+    """Return which share of the GPU's places a grid keeps busy, over the time of all its waves.
+
+    ``last`` is the time of a partly filled last wave over that of a full one. 1 holds if every block takes equally long in
+    any company; it is what profilers assume, and the least that the share can be. A kernel bound by memory empties sooner:
+    see :func:`last_wave`. Raises ValueError for an empty grid.
+    """
+    left = _left_over(blocks, accelerator, blocks_per_sm)
+    places = accelerator.sms * blocks_per_sm
+    if not left:
+        return 1.0
+    whole = blocks // places
+    return (whole * places + left * last) / ((whole + last) * places)
+
+
+def _left_over(blocks: int, accelerator: Accelerator, blocks_per_sm: int) -> int:
     if blocks < 1:
         raise ValueError("a grid has at least one block")
-    places = accelerator.sms * blocks_per_sm
-    return blocks / (math.ceil(blocks / places) * places)
+    return blocks % (accelerator.sms * blocks_per_sm)
 
 
 # -------------------------------------------------------------------------- a decode step

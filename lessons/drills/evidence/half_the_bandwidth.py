@@ -17,6 +17,7 @@ from lessons.exact.roofline import (
     Accelerator,
     bandwidth_in_flight,
     in_flight_bytes,
+    last_wave,
     needed_in_flight,
     wave_share,
 )
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from labs.marking.table import Value
 
 H100_PCIE = Accelerator("NVIDIA H100 PCIe", 2.0e12, 756e12, 1513e12, 114)
-"""Source: NVIDIA's data sheet of the H100, column PCIe."""
+"""Source: 114 SMs and 2 TB/s, docs.nvidia.com/launchpad/ai/h100-mig/latest/h100-mig-gpu.html; FLOP from the data sheet, dense."""
 BLOCKS_PER_SM, THREADS, LOAD_BYTES = 4, 128, 16
 HIDDEN = 8_192
 GRID = 8 * 132 * BLOCKS_PER_SM
@@ -82,15 +83,22 @@ class Case:
     def moved_s(self) -> float:
         """Return the time in which memory works: whole waves, then a last one with what its few blocks have in flight."""
         places = self.card.sms * BLOCKS_PER_SM
-        last = self.blocks % places
-        each = self.n_bytes * self.sector_factor / self.blocks
         asked = bandwidth_in_flight(self.card, self.in_flight, latency_s=self.latency_s)
-        full = min(asked, self.copy_bytes_per_s)
-        whole_s = (self.blocks - last) * each / full
-        if not last:
-            return whole_s
-        alone = self.in_flight / BLOCKS_PER_SM / self.latency_s
-        return whole_s + last * each / min(full, last * alone)
+        wave_bytes = places * self.n_bytes * self.sector_factor / self.blocks
+        wave_s = wave_bytes / min(asked, self.copy_bytes_per_s)
+        return (self.blocks // places + self.last_wave) * wave_s
+
+    @property
+    def last_wave(self) -> float:
+        """Time of the last, partly filled wave over that of a full one; 0 if there is none."""
+        return last_wave(
+            self.blocks,
+            self.card,
+            self.in_flight,
+            blocks_per_sm=BLOCKS_PER_SM,
+            latency_s=self.latency_s,
+            bytes_per_s=self.copy_bytes_per_s,
+        )
 
     @property
     def took_s(self) -> float:
@@ -157,7 +165,7 @@ def observe(world: str, seed: int, fix: str | None = None) -> Observed:
     if fix is not None:
         case = _changed(case, fix)
     sectors = SECTORS_OF_A_LOAD * case.sector_factor
-    used = wave_share(case.blocks, case.card, blocks_per_sm=BLOCKS_PER_SM)
+    used = wave_share(case.blocks, case.card, blocks_per_sm=BLOCKS_PER_SM, last=case.last_wave)
     values: dict[str, Value] = {
         "over_roofline": case.over_roofline,
         "in_flight_bytes": float(case.in_flight),
@@ -179,7 +187,7 @@ def observe(world: str, seed: int, fix: str | None = None) -> Observed:
         ),
         "grid": (
             f"launch__grid_size {case.blocks}; launch__waves_per_multiprocessor {case.waves:.2f}",
-            f"places of the GPU in use, over all waves: {100 * used:.0f} %",
+            f"places in use over the kernel's time, from that and the bytes in flight: {100 * used:.0f} %",
         ),
         "duration": (f"gpu__time_duration.sum {case.took_s * 1e6:.1f} us",),
         "copy": (

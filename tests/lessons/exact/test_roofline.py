@@ -17,6 +17,7 @@ from lessons.exact.roofline import (
     host_ms,
     in_flight_bytes,
     kernel_s,
+    last_wave,
     needed_in_flight,
     ridge_tokens,
     wave_share,
@@ -86,6 +87,28 @@ def test_a_last_wave_of_one_block_halves_the_use():
     assert wave_share(133, H100_SXM) == pytest.approx(133 / 264)
     with pytest.raises(ValueError, match="block"):
         wave_share(0, H100_SXM)
+
+
+def test_a_last_wave_bound_by_latency_alone_takes_as_long_as_a_full_one():
+    assert last_wave(528 + 12, H100_SXM, 8_192, blocks_per_sm=4) == pytest.approx(1.0)
+    assert last_wave(528, H100_SXM, 8_192, blocks_per_sm=4) == 0.0
+
+
+def test_a_last_wave_of_a_kernel_that_fills_memory_takes_the_share_of_bytes_that_it_needs():
+    # 528 blocks of 8,192 bytes in flight ask for twice what memory gives; twelve have it for themselves.
+    took = last_wave(528 + 12, H100_SXM, 4 * 8_192, blocks_per_sm=4)
+    assert took == pytest.approx(needed_in_flight(H100_SXM) / (4 * 8_192))
+    share = wave_share(528 + 12, H100_SXM, blocks_per_sm=4, last=took)
+    assert share == pytest.approx((528 + 12 * took) / (528 * (1 + took)))
+    assert wave_share(528 + 12, H100_SXM, blocks_per_sm=4) == 540 / 1056 < share < 1
+
+
+@given(st.integers(1, 2_000), st.integers(256, 65_536))
+def test_a_last_wave_takes_no_longer_than_a_full_one_and_no_less_than_its_share_of_blocks(
+    blocks, in_flight
+):
+    took, left = last_wave(blocks, H100_SXM, in_flight), blocks % 132
+    assert left / 132 * (1 - 1e-12) <= took <= 1 + 1e-12
 
 
 @pytest.mark.parametrize("batch", [1, 8, 32, 64, 128])
