@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -147,6 +149,34 @@ def _draw(told: Haystack, length: int, needles: int, seed: int) -> tuple[Floats,
 def _scores(keys: Floats, queries: Doubles, told: Haystack) -> Doubles:
     """Return (keys, needles) scores."""
     return product(keys, queries.T) / math.sqrt(told.head_dim)
+
+
+def with_noise(score: float, length: int, *, noise: float = 0.0, spread: float = 0.0) -> Recall:
+    """Return what is found among ``length`` exact keys if every score gets N(0, noise²), and needles differ by N(0, spread²).
+
+    The others' scores are then N(0, 1 + noise²), so the margin is N(score - ln L - (1 + noise²) / 2, noise² + spread²), and a
+    needle is found if its margin is above 0. The loss is the mean of ln(1 + e^-margin). A closed form for lengths
+    at which the sum over the others is close to its mean; raises ValueError for a negative deviation.
+    """
+    if min(noise, spread) < 0:
+        raise ValueError("a standard deviation is not negative")
+    mean = margin(score, length) - noise**2 / 2
+    deviation = math.hypot(noise, spread)
+    points, weights = _nodes()
+    losses = np.log1p(np.exp(-(mean + deviation * points)))
+    found = float(mean > 0) if deviation == 0 else NormalDist().cdf(mean / deviation)
+    return Recall(
+        length=length,
+        found=found,
+        loss=round(float((losses * weights).sum() / weights.sum()), 9),
+        noise=noise,
+    )
+
+
+@cache
+def _nodes() -> tuple[Doubles, Doubles]:
+    """Return points and weights of a Gauss-Hermite quadrature over N(0, 1), each of shape (40,)."""
+    return np.polynomial.hermite_e.hermegauss(40)
 
 
 def perplexity(near_loss: float, far_loss: float, far_share: float) -> float:

@@ -1,10 +1,11 @@
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons.exact.retrieval import KEY_FORMATS, Haystack, margin, perplexity, recall
+from lessons.exact.retrieval import KEY_FORMATS, Haystack, margin, perplexity, recall, with_noise
 
 SHORT, LONG = 512, 8_192
 
@@ -60,6 +61,26 @@ def test_needles_are_lost_about_where_the_margin_ends():
     found = recall("bf16", (64, 4_096), seed=1, haystack=weak)
     assert margin(7.0, 64) > 0 > margin(7.0, 4_096)
     assert (found[0].found, found[1].found) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(("noise", "spread"), [(0.8, 0.0), (1.3, 0.0), (0.0, 0.8), (0.5, 0.5)])
+def test_the_closed_form_with_noise_is_what_drawn_scores_give(noise, spread):
+    rng, length, trials = np.random.default_rng(1), 8_192, 1_500
+    needles = 10.5 + noise * rng.standard_normal(trials) + spread * rng.standard_normal(trials)
+    deviation = math.sqrt(1 + noise**2)
+    total = np.array([np.exp(deviation * rng.standard_normal(length)).sum() for _ in range(trials)])
+    drawn = needles - np.log(total)
+    closed = with_noise(10.5, length, noise=noise, spread=spread)
+    assert (drawn > 0).mean() == pytest.approx(closed.found, abs=0.04)
+    assert np.log1p(np.exp(-drawn)).mean() == pytest.approx(closed.loss, rel=0.1)
+
+
+def test_without_noise_a_needle_is_found_while_its_margin_lasts():
+    assert with_noise(12.0, 32_768).found == 1.0
+    assert with_noise(10.0, 32_768).found == 0.0
+    assert with_noise(12.0, 2_048).loss == pytest.approx(math.log1p(math.exp(-margin(12.0, 2_048))))
+    with pytest.raises(ValueError, match="deviation"):
+        with_noise(12.0, 512, noise=-1)
 
 
 def test_perplexity_averages_the_loss_away():
