@@ -10,6 +10,7 @@ from lessons import content, symptoms
 from lessons.drills.evidence import evidence_of
 from lessons.drills.spec import drills
 from lessons.front_matter import ContentError
+from lessons.prose import text_html
 
 
 @register()
@@ -38,6 +39,12 @@ def _drills() -> list[Error]:
     except SpecError as error:
         return [Error(line, id="lessons.E003") for line in str(error).splitlines()]
     faults: list[Error] = []
+    for number in found:
+        for name in ("scene.md", "debrief.md"):
+            try:
+                text_html(content.DRILLS_DIR / number / name)
+            except ContentError as error:
+                faults.append(Error(str(error), id="lessons.E003"))
     for number, spec in found.items():
         if number not in symptoms.symptoms():
             faults.append(

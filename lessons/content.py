@@ -5,7 +5,6 @@ Pure. A mistake raises ContentError, whose message names the file and the line o
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -13,11 +12,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from courseware.glossary import MARK, glossary, unknown_terms
+from courseware.glossary import MARK
 from lessons import figures, predictions
 from lessons.front_matter import ContentError, checked, head_and_lines, read_toml
 from lessons.markdown import LAYERS, SLOT, page_html
 from lessons.outline import ONCE, Block, SourceError, blocks_of
+from lessons.prose import refuse_unknown_terms
 from lessons.question_body import QuestionError
 from lessons.questions import Question, parse_question
 
@@ -203,6 +203,11 @@ def _neighbour(path: Path, key: str, data: Mapping[str, Any]) -> Neighbour | Non
     return Neighbour(**entry)
 
 
+def read_station(path: Path) -> Station:
+    """Return the station of one file, which need not belong to a lesson. Raises ContentError."""
+    return _Source(path).station()
+
+
 class _Source:
     """One station's file."""
 
@@ -252,13 +257,7 @@ class _Source:
         )
 
     def _check_keywords(self) -> None:
-        for number, term in unknown_terms("\n".join(self._lines())):
-            near = difflib.get_close_matches(term, glossary(), n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise self.error(
-                self.first_line + number - 1,
-                f"no keyword is called {term!r}{hint} Write it into lessons/content/glossary.toml",
-            )
+        refuse_unknown_terms(self.path, self._lines(), self.first_line)
         opened = self.head.get("open")
         marks = {mark["term"] or mark["shown"] for mark in MARK.finditer("\n".join(self._lines()))}
         if opened is not None and opened not in marks:

@@ -14,12 +14,13 @@ from django.views.decorators.http import require_POST, require_safe
 from courseware.people import learner_required, may_read, signed_in
 from labs.incident import clock
 from lessons import drilling
+from lessons.content import DRILLS_DIR
 from lessons.drill_forms import CommitForm, FixForm, MechanismForm, StrikeForm
 from lessons.drills.marking import left
-from lessons.drills.spec import drills, text_of
+from lessons.drills.spec import drills
 from lessons.drills.tables import worth
-from lessons.markdown import page_html
 from lessons.models import DrillAttempt
+from lessons.prose import text_html
 from lessons.symptoms import symptoms
 
 if TYPE_CHECKING:
@@ -257,4 +258,4 @@ def _number(value: object) -> str:
 
 
 def _html(spec: DrillSpec, name: Any) -> str:
-    return mark_safe(page_html(text_of(spec.number, name)))  # noqa: S308  (the course's own text)
+    return mark_safe(text_html(DRILLS_DIR / spec.number / name))  # noqa: S308  (the course's own text)

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from courseware.glossary import unknown_terms
 from lessons.content import LABS_DIR, SYMPTOMS_DIR, lessons
 from lessons.front_matter import ContentError, head_and_lines
-from lessons.markdown import LAYERS, page_html
-from lessons.outline import Block, SourceError, blocks_of
+from lessons.markdown import LAYERS
+from lessons.prose import prose_html
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +23,6 @@ TIERS = ("public", "signed-in", "enrolled")
 _NAME = re.compile(r"(?P<group>[1-9])\.(?P<number>[1-9]\d?)")
 _KEYS: dict[str, type] = {"symptom": str, "first": str, "layer": str, "tier": str, "evidence": list}
 _OPTIONAL: dict[str, type] = {"lessons": list, "labs": list}
-_BLOCKS = ("formula", "table", "side", "note")
-"""What a symptom's page may hold beside prose."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +96,7 @@ class Symptom:
 def symptoms(root: Path = SYMPTOMS_DIR) -> Mapping[str, Symptom]:
     """Return the symptoms by number, in order. Raises ContentError."""
     files = sorted(root.glob("*.md"), key=_place)
-    return {path.stem: _symptom(path) for path in files}
+    return {path.stem: read_symptom(path) for path in files}
 
 
 def _place(path: Path) -> tuple[int, int]:
@@ -111,13 +108,13 @@ def _place(path: Path) -> tuple[int, int]:
     return int(match["group"]), int(match["number"])
 
 
-def _symptom(path: Path) -> Symptom:
+def read_symptom(path: Path) -> Symptom:
+    """Return the symptom of one file. Raises ContentError."""
+    _place(path)
     head, first_line, lines = head_and_lines(path, _KEYS, _OPTIONAL)
     for key, known in (("layer", LAYERS), ("tier", TIERS)):
         if head[key] not in known:
             raise ContentError(f"{path}: +++: {key}: {head[key]!r} is none of {', '.join(known)}")
-    for number, term in unknown_terms("\n".join(lines)):
-        raise ContentError(f"{path}:{first_line + number - 1}: no keyword is called {term!r}")
     return Symptom(
         number=path.stem,
         symptom=head["symptom"],
@@ -127,32 +124,9 @@ def _symptom(path: Path) -> Symptom:
         lessons=tuple(_station(path, address) for address in head.get("lessons", [])),
         labs=tuple(_lab(path, slug) for slug in head.get("labs", [])),
         evidence=tuple(_evidence(path, entry) for entry in head["evidence"]),
-        html=page_html(_markdown(path, lines, first_line)),
+        html=prose_html(path, lines, first_line),
         text="\n".join(lines),
     )
-
-
-def _markdown(path: Path, lines: list[str], first_line: int) -> str:
-    try:
-        parts = blocks_of(lines, first_line)
-    except SourceError as error:
-        raise ContentError(f"{path}:{error.line}: {error}") from error
-    shown: list[str] = []
-    for part in parts:
-        if isinstance(part, str):
-            shown.append(part)
-            continue
-        if part.name not in _BLOCKS:
-            raise ContentError(
-                f"{path}:{part.line}: a symptom's page holds no {part.name}, only {', '.join(_BLOCKS)}"
-            )
-        shown += _block(part)
-    return "\n".join(shown)
-
-
-def _block(part: Block) -> list[str]:
-    bar = f" | {part.argument}" if part.argument else ""
-    return ["", f"/// {part.name}{bar}", *part.body, "///", ""]
 
 
 def _station(path: Path, address: Any) -> tuple[str, str, str]:

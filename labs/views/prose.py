@@ -16,9 +16,14 @@ if TYPE_CHECKING:
 
 
 def prose(slug: str, name: str) -> str:
-    """Return a text of a lab, such as its brief; tables scroll by themselves."""
+    """Return a text of a lab, such as its brief."""
+    return html_of(text_of(slug, name))
+
+
+def html_of(source: str) -> str:
+    """Return a lab's Markdown as HTML; tables scroll by themselves."""
     extensions: list[str | Extension] = ["tables", "sane_lists", Keywords()]
-    html = tightened(markdown.markdown(text_of(slug, name), extensions=extensions))
+    html = tightened(markdown.markdown(source, extensions=extensions))
     html = html.replace(
         "<table>",
         '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>',

@@ -1,0 +1,60 @@
+"""Prose with a few blocks in it: the pages of symptoms, the texts of drills. Refused with file and line. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from courseware.glossary import glossary, unknown_terms
+from lessons.front_matter import ContentError
+from lessons.markdown import page_html
+from lessons.outline import SourceError, blocks_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BLOCKS = ("formula", "table", "side", "note")
+"""What such prose may hold."""
+
+
+def refuse_unknown_terms(path: Path, lines: list[str], first_line: int = 1) -> None:
+    """Raise ContentError for the first mark that is no term of the glossary, with the nearest that is one."""
+    for number, term in unknown_terms("\n".join(lines)):
+        near = difflib.get_close_matches(term, glossary(), n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        raise ContentError(
+            f"{path}:{first_line + number - 1}: no keyword is called {term!r}{hint} "
+            "Write it into lessons/content/glossary.toml"
+        )
+
+
+def prose_html(path: Path, lines: list[str], first_line: int = 1) -> str:
+    """Return the HTML of a file's lines from ``first_line`` on. Raises ContentError with file and line."""
+    refuse_unknown_terms(path, lines, first_line)
+    try:
+        parts = blocks_of(lines, first_line)
+    except SourceError as error:
+        raise ContentError(f"{path}:{error.line}: {error}") from error
+    shown: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            shown.append(part)
+            continue
+        if part.name not in BLOCKS:
+            raise ContentError(
+                f"{path}:{part.line}: this kind of page holds no {part.name}, only {', '.join(BLOCKS)}"
+            )
+        bar = f" | {part.argument}" if part.argument else ""
+        shown += ["", f"/// {part.name}{bar}", *part.body, "///", ""]
+    return page_html("\n".join(shown))
+
+
+def text_html(path: Path) -> str:
+    """Return the HTML of a text without a head. Raises ContentError with file and line."""
+    try:
+        source = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ContentError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ContentError(f"{path}: {error}") from error
+    return prose_html(path, source.splitlines())
