@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from courseware.glossary import MARK
 from lessons import figures, predictions
+from lessons.demos import DEMOS
+from lessons.demos.values import SettingError, options_of
 from lessons.front_matter import ContentError, checked, head_and_lines, read_toml
 from lessons.markdown import LAYERS, SLOT, page_html
 from lessons.outline import ONCE, Block, SourceError, blocks_of
@@ -24,6 +26,8 @@ from lessons.questions import Question, parse_question
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from lessons.demos.demo import Value
+
 CONTENT_DIR = Path(__file__).parent / "content"
 SYMPTOMS_DIR = CONTENT_DIR / "symptoms"
 DRILLS_DIR = CONTENT_DIR / "drills"
@@ -33,7 +37,7 @@ _FOLDER = re.compile(r"(?P<place>\d+)-(?P<slug>[a-z0-9-]+)")
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _COMPUTED = re.compile(r"⟦(?P<name>[a-z0-9_]+)⟧")
 
-type PartKind = Literal["prose", "check", "predict", "figure", "lab"]
+type PartKind = Literal["prose", "check", "predict", "figure", "lab", "demo"]
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,8 @@ class Station:
     parts: tuple[Part, ...]
     checks: Mapping[str, Question]
     predictions: Mapping[str, PredictionText]
+    demos: Mapping[str, Mapping[str, Value]]
+    """Where the controls of each demonstration stand at first."""
     takeaway: str
     """Its one-sentence takeaway, Markdown, for the lesson's front page."""
 
@@ -87,7 +93,7 @@ class Station:
         """
         if commits and any(predictions.QUESTIONS[key].is_charted for key in self.predictions):
             return True
-        return any(
+        return bool(self.demos) or any(
             part.kind == "figure" and figures.FIGURES[part.value].is_plot for part in self.parts
         )
 
@@ -117,6 +123,9 @@ class Lesson:
 
     def with_prediction(self, key: str) -> Station | None:
         return next((station for station in self.stations if key in station.predictions), None)
+
+    def with_demo(self, key: str) -> Station | None:
+        return next((station for station in self.stations if key in station.demos), None)
 
 
 @dataclass(frozen=True)
@@ -253,6 +262,7 @@ class _Source:
             predictions=MappingProxyType(
                 {b.argument: self._prediction(b) for b in self.blocks("predict")}
             ),
+            demos=MappingProxyType({b.argument: self._demo(b) for b in self.blocks("demo")}),
             takeaway=next(self.blocks("takeaway")).text,
         )
 
@@ -304,6 +314,18 @@ class _Source:
             block.argument, block.options["ask"], "\n".join(setting).strip(), "\n".join(explanation)
         )
 
+    def _demo(self, block: Block) -> Mapping[str, Value]:
+        demo = DEMOS.get(block.argument)
+        if demo is None:
+            known = ", ".join(DEMOS)
+            raise self.error(
+                block.line, f"no demonstration is called {block.argument!r}; there are {known}"
+            )
+        try:
+            return options_of(demo, block.options)
+        except SettingError as fault:
+            raise self.error(block.line, f"demo “{demo.id}”: {fault}") from fault
+
     def _check_id(self, block: Block) -> None:
         if not _ID.fullmatch(block.argument):
             raise self.error(block.line, f"{block.argument!r}: write an id such as flat-tpot")
@@ -342,7 +364,7 @@ class _Source:
             if part.name == "lab" and not (LABS_DIR / part.argument / "lab.toml").is_file():
                 raise self.error(part.line, f"no lab is called {part.argument!r}")
             lines.append("")
-            if part.name in ("check", "predict", "figure", "lab"):
+            if part.name in ("check", "predict", "figure", "lab", "demo"):
                 lines += [f"/// slot | {part.name} {part.argument}", "///", ""]
             else:
                 bar = f" | {part.argument}" if part.argument else ""
@@ -354,7 +376,7 @@ def _refuse_twice(sources: list[_Source]) -> None:
     seen: dict[tuple[str, str], str] = {}
     for source in sources:
         for block in source.blocks():
-            if block.name in ("check", "predict", "figure"):
+            if block.name in ("check", "predict", "figure", "demo"):
                 name = (block.name, block.argument)
                 if name in seen:
                     raise source.error(

@@ -30,6 +30,8 @@ class _Spec:
     options: frozenset[str] = frozenset()
     bare: bool = False
     """Holds no text of its own."""
+    is_open: bool = False
+    """Takes any option: whoever reads the block knows which there are."""
 
 
 SPECS: Mapping[str, _Spec] = {
@@ -44,6 +46,7 @@ SPECS: Mapping[str, _Spec] = {
     "predict": _Spec("an id", frozenset({"ask"})),
     "figure": _Spec("an id", bare=True),
     "lab": _Spec("a slug"),
+    "demo": _Spec("an id", bare=True, is_open=True),
 }
 ONCE = ("in-short", "takeaway", "analogy")
 """Every station has exactly one of each."""
@@ -67,7 +70,7 @@ class Block:
 
 
 _HEADER = re.compile(r"/// ?(?P<name>[a-z-]+)(?: \| (?P<argument>.+))?")
-_OPTION = re.compile(r" {4}(?P<name>[a-z]+): (?P<value>.+)")
+_OPTION = re.compile(r" {4}(?P<name>[a-z][a-z0-9_]*): (?P<value>.+)")
 _VALUE = re.compile(r"\{\{ ?(?P<name>[a-z0-9_.]+) ?\}\}")
 _CODE = re.compile(r"`[^`]*`")
 _HTML = re.compile(r"<[A-Za-z/!?]")
@@ -119,7 +122,7 @@ def _add(parts: list[Block | str], block: Block | None, line: str, number: int) 
                 raise SourceError(number, f"a {block.name} holds no text")
             block.body_line = number
         block.body.append(line)
-    elif option["name"] not in SPECS[block.name].options:
+    elif not SPECS[block.name].is_open and option["name"] not in SPECS[block.name].options:
         raise SourceError(number, f"a {block.name} has no option {option['name']!r}")
     else:
         block.options[option["name"]] = option["value"].strip()

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from labs import catalogue
 from lessons import figures, predictions
 from lessons.check_cards import check_card, inline, number_words, text_of
+from lessons.demo_cards import demo_card, typed_for
 from lessons.forms import PredictionForm, SeenForm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from django.forms import Form
 
@@ -161,9 +162,13 @@ def slots(
     *,
     lines: Lines,
     replaced: dict[str, Any] | None = None,
+    asked: Mapping[str, str] | None = None,
 ) -> list[Slot]:
-    """Return a station's parts for one reader. ``replaced`` holds cards that a bound form stands in."""
-    replaced = replaced or {}
+    """Return a station's parts for one reader.
+
+    ``replaced`` holds cards that a bound form stands in; ``asked`` is the address's query, which may set a demonstration.
+    """
+    replaced, asked = replaced or {}, asked or {}
 
     def slot(part: Part) -> Slot:
         if part.kind == "prose":
@@ -182,6 +187,9 @@ def slots(
             )
         if part.kind == "figure":
             return Slot("figure", card=figure_card(part.value, answered))
+        if part.kind == "demo":
+            typed = typed_for(part.value, asked)
+            return Slot("demo", card=demo_card(lesson, station, part.value, typed))
         return Slot("lab", card=catalogue.labs().get(part.value))
 
     return [slot(part) for part in station.parts]

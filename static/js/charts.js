@@ -38,9 +38,12 @@ function looks(figure) {
   });
 }
 
+const drawn = new WeakMap();
+
 function draw(element) {
   const source = document.getElementById(element.dataset.plot);
   if (!source) return;
+  drawn.set(element, source);
   const figure = JSON.parse(source.textContent);
   Plotly.react(element, resolve(figure.data), looks(figure), { displayModeBar: false, responsive: true });
 }
@@ -51,5 +54,9 @@ function drawAll() {
 
 document.fonts.ready.then(drawAll);
 document.addEventListener("theme", drawAll);
-// A fragment that htmx swapped in brings its own figure.
-document.addEventListener("htmx:afterSettle", drawAll);
+// A fragment that htmx swapped in brings its own figure; what it left alone stays as it is drawn.
+document.addEventListener("htmx:afterSettle", () => {
+  for (const element of document.querySelectorAll("[data-plot]")) {
+    if (drawn.get(element) !== document.getElementById(element.dataset.plot)) draw(element);
+  }
+});

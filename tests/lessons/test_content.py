@@ -142,6 +142,10 @@ def test_the_smallest_lesson_can_be_read(course):
     [
         ("/// figure | nope\n///", 19, "no figure is called 'nope'"),
         ("/// lab | nope\n///", 19, "no lab is called 'nope'"),
+        ("/// demo | nope\n///", 19, "no demonstration is called 'nope'"),
+        ("/// demo | open-and-closed\n    nope: 3\n///", 19, "there is no control 'nope'"),
+        ("/// demo | open-and-closed\n    clients: 0\n///", 19, "“0” is below the least"),
+        ("/// demo | open-and-closed\nText.\n///", 20, "a demo holds no text"),
         ("/// predict | nope\n    ask: What?\n> E.\n///", 19, "nothing computes"),
         ("/// predict | cap-28\n> E.\n///", 19, "ask"),
         ("/// predict | cap-28\n    ask: What?\nSetting.\n///", 19, "explains nothing"),
