@@ -1,5 +1,6 @@
 """A broken lesson, symptom, drill or glossary stops ``manage.py check``: the message names the file and the line."""
 
+from pathlib import Path
 from typing import Any
 
 from django.core.checks import Error, register
@@ -40,11 +41,7 @@ def _drills() -> list[Error]:
         return [Error(line, id="lessons.E003") for line in str(error).splitlines()]
     faults: list[Error] = []
     for number in found:
-        for name in ("scene.md", "debrief.md"):
-            try:
-                text_html(content.DRILLS_DIR / number / name)
-            except ContentError as error:
-                faults.append(Error(str(error), id="lessons.E003"))
+        faults += text_faults(content.DRILLS_DIR / number)
     for number, spec in found.items():
         if number not in symptoms.symptoms():
             faults.append(
@@ -55,4 +52,15 @@ def _drills() -> list[Error]:
         except ModuleNotFoundError:
             where = f"drills/{number}/drill.toml: evidence: there is no lessons/drills/evidence/{spec.evidence}.py"
             faults.append(Error(where, id="lessons.E003"))
+    return faults
+
+
+def text_faults(folder: Path) -> list[Error]:
+    """Return what is wrong with the texts of a drill's folder."""
+    faults = []
+    for name in ("scene.md", "debrief.md"):
+        try:
+            text_html(folder / name)
+        except ContentError as error:
+            faults.append(Error(str(error), id="lessons.E003"))
     return faults
