@@ -6,14 +6,35 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from lessons.demos import open_and_closed
+from lessons.demos import (
+    averaged_percentiles,
+    coordinated_omission,
+    gaps_and_streams,
+    open_and_closed,
+    same_against_same,
+    warm_caches,
+    what_arrives,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lessons.demos.demo import Demo, Shown, Value
 
-DEMOS: Mapping[str, Demo] = MappingProxyType({demo.id: demo for demo in (open_and_closed.DEMO,)})
+DEMOS: Mapping[str, Demo] = MappingProxyType(
+    {
+        module.DEMO.id: module.DEMO
+        for module in (
+            open_and_closed,
+            warm_caches,
+            coordinated_omission,
+            gaps_and_streams,
+            averaged_percentiles,
+            same_against_same,
+            what_arrives,
+        )
+    }
+)
 _KEPT = 512
 """Settings whose results are kept in each process."""
 

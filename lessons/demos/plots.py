@@ -76,14 +76,14 @@ def lines(
     x_title: str,
     rules: Sequence[Rule] = (),
     is_log: bool = False,
-    y_top: float | None = None,
+    y_range: tuple[float, float] | None = None,
     x_range: tuple[float, float] | None = None,
     size: str = "mid",
 ) -> Plot:
     """Return a chart of ``series``, from zero or on a log axis, each labelled at its end.
 
-    Values of 0 do not exist on a log axis and leave a gap. ``y_top`` fixes the top of the axis, in its unit, so that it stays
-    while the reader turns something.
+    Values of 0 do not exist on a log axis and leave a gap. ``y_range`` fixes the axis, in its unit, so that it stays
+    while the reader turns something, or so that it holds values below zero.
     """
     low, high = x_range or _ends(series)
     values = [value for each in series for value in each.y]
@@ -93,9 +93,9 @@ def lines(
         yaxis = _decades(values)
         height = yaxis["range"][1] - yaxis["range"][0]
     else:
-        top = y_top or 1.15 * max(values, default=0.0) or 1.0
-        yaxis = {"range": [0, rounded(top)], "nticks": 5}
-        height = top
+        bottom, top = y_range or (0.0, 1.15 * max(values, default=0.0) or 1.0)
+        yaxis = {"range": [rounded(bottom), rounded(top)], "nticks": 5}
+        height = top - bottom
 
     def place(value: float) -> float:
         """Return where a value stands on the axis, as Plotly wants it of an annotation."""

@@ -92,6 +92,16 @@ def over_streams(gaps: Floats, share: float) -> float:
     return float(np.quantile(gaps.max(axis=1), share))
 
 
+def share_that_meets(rate: float, gaps: int) -> float:
+    """Return the share of streams of ``gaps`` gaps with at least one slow, if a share ``rate`` is, at random: 1 - (1 - q)^n.
+
+    Raises ValueError for a rate outside [0, 1).
+    """
+    if not 0 <= rate < 1:
+        raise ValueError(f"a share of slow gaps lies between 0 and 1: {rate}")
+    return float(-np.expm1(gaps * np.log1p(-rate)))
+
+
 def share_that_met_one(events: int, streams: int) -> float:
     """Return the share of streams that meet at least one of ``events`` that strike streams at random."""
     return float(-np.expm1(events * np.log1p(-1 / streams))) if streams > 1 else float(events > 0)

@@ -26,6 +26,10 @@ def ends(demo: Demo) -> list[dict[str, Value]]:
     for one, other in itertools.combinations_with_replacement(extremes, 2):
         for a, b in itertools.product(extremes[one], extremes[other]):
             found.append({**demo.start, one: a, other: b})
+    for control in demo.controls:
+        if not isinstance(control, Choice):
+            near = control.value(control.least + control.step)
+            found += [{**each, control.name: near} for each in found[: 1 + 4 * len(extremes)]]
     return found
 
 
