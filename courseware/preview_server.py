@@ -6,6 +6,7 @@ import mimetypes
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 from django.contrib.staticfiles import finders
@@ -14,7 +15,7 @@ from courseware import glossary
 from courseware.previewing import forget_glossary, page_of, preview_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from wsgiref.simple_server import WSGIServer
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -36,15 +37,15 @@ def server_of(path: Path, port: int, tell: Callable[[Preview], None]) -> WSGISer
 
 
 def application_of(path: Path, tell: Callable[[Preview], None]) -> WSGIApplication:
-    """Return the preview as WSGI: the page at ``/``, the file's state at ``/state``, and the site's static files."""
+    """Return the preview as WSGI: the page at ``/`` and at the addresses of its own demonstrations, the file's state at ``/state``, and the site's static files."""
     told = state_of(path)
 
-    def page() -> bytes:
+    def page(asked: Mapping[str, str]) -> bytes:
         nonlocal told
         state = state_of(path)
         if state != told:
             forget_glossary()
-        found = preview_of(path)
+        found = preview_of(path, asked)
         if state != told:
             tell(found)
             told = state
@@ -54,8 +55,9 @@ def application_of(path: Path, tell: Callable[[Preview], None]) -> WSGIApplicati
         wanted = environ.get("PATH_INFO", "/")
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
             return _answer(start, "405 Method Not Allowed", b"A preview takes no answers.")
-        if wanted == "/":
-            return _answer(start, "200 OK", page(), "text/html; charset=utf-8")
+        if wanted == "/" or wanted.startswith("/lessons/preview/"):
+            asked = dict(parse_qsl(environ.get("QUERY_STRING", "")))
+            return _answer(start, "200 OK", page(asked), "text/html; charset=utf-8")
         if wanted == "/state":
             return _answer(start, "200 OK", state_of(path).encode())
         if wanted.startswith("/static/"):

@@ -13,6 +13,7 @@ from django.test import RequestFactory
 from django.utils.safestring import mark_safe
 
 from courseware.glossary import GlossaryError, glossary
+from courseware.models import User
 from labs.views.prose import html_of
 from lessons import content, pages, predictions, symptoms
 from lessons.check_answers import answers_of
@@ -25,6 +26,7 @@ from lessons.prose import refuse_unknown_terms, text_html
 from lessons.voice import remarks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from lessons.content import Station
@@ -35,7 +37,9 @@ WORDS = {"symptom": (150, 520), "scene.md": (40, 140), "debrief.md": (90, 260)}
 """How many words a page of this kind holds: a symptom, and a drill's two texts."""
 _LINE = re.compile(r"\.md:(?P<line>\d+): ")
 _STYLE = re.compile(r'<link rel="stylesheet" href="/?static/(?P<path>[^"]+)"[^>]*>')
-_LOADED = re.compile(r'<(?:script[^>]*src="[^"]*"[^>]*></script>|link rel="(?:preload|icon)"[^>]*>)')
+_LOADED = re.compile(
+    r'<(?:script[^>]*src="[^"]*"[^>]*></script>|link rel="(?:preload|icon)"[^>]*>)'
+)
 _AROUND = 3
 """Lines shown before and after a mistake."""
 
@@ -61,10 +65,13 @@ class _Answer:
     result: dict[str, Any]
 
 
-def preview_of(path: Path) -> Preview:
-    """Return a station, a symptom, a text of a drill or of a lab, read as ``manage.py check`` reads it; never raises ContentError."""
+def preview_of(path: Path, asked: Mapping[str, str] | None = None) -> Preview:
+    """Return a station, a symptom, a text of a drill or of a lab, read as ``manage.py check`` reads it.
+
+    ``asked`` is the address's query, which may set a demonstration. A mistake is a preview too: of kind fault.
+    """
     try:
-        return _read(path)
+        return _read(path, asked or {})
     except FAULTS as error:
         return Preview(path, "fault", 0, (), {"around": _around(path, str(error))}, str(error))
 
@@ -75,6 +82,8 @@ def page_of(found: Preview, *, seen: str = "", standalone: bool = False) -> str:
     request.user = AnonymousUser()
     context = {
         **found.context,
+        # Whoever reads is signed in: the author sees the fields that a learner fills.
+        "user": User(),
         "preview": found,
         "template": f"preview/_{found.kind}.html",
         "seen": seen,
@@ -84,7 +93,7 @@ def page_of(found: Preview, *, seen: str = "", standalone: bool = False) -> str:
     return _on_its_own(html) if standalone else html
 
 
-def _read(path: Path) -> Preview:
+def _read(path: Path, asked: Mapping[str, str]) -> Preview:
     try:
         source = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -97,7 +106,7 @@ def _read(path: Path) -> Preview:
             "For its other files run manage.py check"
         )
     head, lines = _parted(source)
-    kind, context, minutes = _context(path, head)
+    kind, context, minutes = _context(path, head, asked)
     words = sum(len(line.split()) for line in lines)
     least, most = WORDS.get(kind if kind == "symptom" else path.name, (0, 0))
     length = f"{words} words" + (
@@ -117,7 +126,7 @@ def _parted(source: str) -> tuple[str, list[str]]:
     return "", lines
 
 
-def _context(path: Path, head: str) -> tuple[str, dict[str, Any], int]:
+def _context(path: Path, head: str, asked: Mapping[str, str]) -> tuple[str, dict[str, Any], int]:
     if re.search(r"^symptom\b", head, re.MULTILINE):
         found = symptoms.read_symptom(path)
         shown = {
@@ -128,7 +137,7 @@ def _context(path: Path, head: str) -> tuple[str, dict[str, Any], int]:
         return "symptom", shown, 0
     if head or path.name not in ("brief.md", "scene.md", "debrief.md"):
         station = content.read_station(path)
-        return "station", _station(station), station.minutes
+        return "station", _station(station, asked), station.minutes
     if path.name == "brief.md" or (path.parent / "lab.toml").is_file():
         source = path.read_text(encoding="utf-8")
         refuse_unknown_terms(path, source.splitlines())
@@ -136,14 +145,16 @@ def _context(path: Path, head: str) -> tuple[str, dict[str, Any], int]:
     return "drill", {"html": _safe(text_html(path))}, 0
 
 
-def _station(station: Station) -> dict[str, Any]:
+def _station(station: Station, asked: Mapping[str, str]) -> dict[str, Any]:
     lesson = Lesson("preview", 0, "Preview", "", station.layers, (station,), None, None)
-    cards = pages.slots(lesson, station, Progress(), _computed, lines=Lines())
+    cards = pages.slots(lesson, station, Progress(), _computed, lines=Lines(), asked=asked)
     return {
         "lesson": lesson,
         "station": station,
         "slots": [(slot, _template(slot.kind), _after(station, slot)) for slot in cards],
         "has_chart": station.has_chart(commits=False),
+        "has_demo": bool(station.demos),
+        "has_order": any(question.ordering for question in station.checks.values()),
     }
 
 

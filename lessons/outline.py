@@ -45,7 +45,7 @@ SPECS: Mapping[str, _Spec] = {
     "check": _Spec("an id", frozenset({"kind", "answer", "within", "unit"})),
     "predict": _Spec("an id", frozenset({"ask"})),
     "figure": _Spec("an id", bare=True),
-    "lab": _Spec("a slug"),
+    "lab": _Spec("a slug", bare=True),
     "demo": _Spec("an id", bare=True, is_open=True),
 }
 ONCE = ("in-short", "takeaway", "analogy")
