@@ -23,12 +23,14 @@ test:  ## set up, then every check and every test, the browser's too
 	$(VENV)/pytest -n 2 --dist worksteal -m "not browser"
 	$(VENV)/pytest -m browser
 
-check:  ## formatting, types, templates, import rules, the course content, migrations
+check:  ## formatting, types, templates, spelling, import rules, the course content, migrations
 	@$(SETUP) --tests
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
 	$(VENV)/mypy
 	$(VENV)/djade --check $$(git ls-files --cached --others --exclude-standard 'templates/*.html')
+	$(VENV)/codespell $$(git ls-files --cached --others --exclude-standard)
+	$(VENV)/codespell --dictionary docs/british.txt $$(git ls-files --cached --others --exclude-standard '*.md' '*.html' 'lessons/content/*.toml')
 	$(VENV)/lint-imports
 	$(VENV)/python manage.py check
 	$(VENV)/python manage.py makemigrations --check --dry-run
