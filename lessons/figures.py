@@ -358,6 +358,7 @@ class Figure:
 FIGURES: Mapping[str, Figure] = MappingProxyType(
     {
         "four-ooms": Figure("One rank's memory at the moment it fails"),
+        "tool-reach": Figure("How short and how long each tool can see"),
         "two-regimes": Figure("Two incidents, one queue", two_regimes),
     }
 )

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lessons.quantities import SHOWN
+from lessons.numbers import SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

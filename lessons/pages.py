@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from labs import catalogue
-from lessons import figures, predictions
+from lessons import figures, predictions, tool_reach
 from lessons.check_cards import check_card, inline, number_words, text_of
 from lessons.demo_cards import demo_card, typed_for
 from lessons.forms import PredictionForm, SeenForm
@@ -128,12 +128,15 @@ class FigureCard:
     key: str
     title: str
     ledgers: tuple[figures.Ledger, ...] = ()
+    reaches: tool_reach.Reaches | None = None
     result: dict[str, Any] = field(default_factory=dict)
 
 
 def figure_card(key: str, answered: Callable[[str], ComputedAnswer]) -> FigureCard:
     """Return a figure; ``answered`` gives a computed answer by name."""
     figure = figures.FIGURES[key]
+    if key == "tool-reach":
+        return FigureCard(key, figure.title, reaches=tool_reach.reaches())
     if figure.compute is None:
         return FigureCard(key, figure.title, ledgers=figures.four_ledgers())
     answer = answered(f"figure:{key}")

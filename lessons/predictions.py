@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from labs import simulator
-from lessons import figures, reveals, simulated_reveals
+from lessons import figures, playbook_reveals, reveals, simulated_reveals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -84,6 +84,30 @@ QUESTIONS: Mapping[str, Question] = MappingProxyType(
                 frozenset({"streams", "done", "cut", "last", "share"}),
                 is_charted=True, highest=100,
             ),
+            Question(
+                "base-rate", "per cent", playbook_reveals.base_rate,
+                frozenset({"right", "wrong", "flagged", "share", "twice"}), highest=100,
+            ),
+            Question(
+                "panel-recovers", "minutes", playbook_reveals.panel_recovers,
+                frozenset({"waiting", "empty", "recovered", "now", "five", "served"}),
+                is_charted=True, highest=1000,
+            ),
+            Question(
+                "profile-left-on", "times", playbook_reveals.profile_left_on,
+                frozenset({"at_once", "factor", "before", "after", "few", "many"}),
+                is_charted=True, highest=100,
+            ),
+            Question(
+                "pool-tp2", "tokens", playbook_reveals.pool_tp2,
+                frozenset({
+                    "tokens", "four", "times", "weights", "pool", "kib", "other", "allowed", "sequences",
+                }), whole=True,
+            ),
+            Question(
+                "gate-false-alarm", "per cent", playbook_reveals.gate_false_alarm,
+                frozenset({"once", "one_in", "five", "spread", "needed"}), highest=100,
+            ),
         )
     }
 )  # fmt: skip
@@ -104,8 +128,11 @@ def code_version() -> str:
                 "figures.py",
                 "simulations.py",
                 "quantities.py",
+                "playbook_quantities.py",
+                "playbook_reveals.py",
             )
         ),
+        *sorted((here / "exact").glob("*.py")),
         *sorted(rooms.rglob("*.py")),
         *sorted(rooms.rglob("*.toml")),
     ]

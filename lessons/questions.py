@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from lessons.match_checks import Matching, parse_matching
+from lessons.numbers import NUMBERS
 from lessons.order_checks import Ordering, parse_ordering
-from lessons.quantities import NUMBERS
 from lessons.question_body import Body, QuestionError, body_of, option_key
 from lessons.text_checks import ShortText, parse_short_text
 

@@ -10,6 +10,7 @@ from lessons.demos import (
     averaged_percentiles,
     coordinated_omission,
     gaps_and_streams,
+    memory_ledger,
     open_and_closed,
     same_against_same,
     warm_caches,
@@ -32,6 +33,7 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
             averaged_percentiles,
             same_against_same,
             what_arrives,
+            memory_ledger,
         )
     }
 )

@@ -13,7 +13,9 @@ from lessons.predictions import QUESTIONS
 
 LESSON = content.lessons()["failure-modes"]
 CHECKS = [(s.slug, key) for s in LESSON.stations for key in s.checks]
-PREDICTIONS = [key for s in LESSON.stations for key in s.predictions]
+PREDICTIONS = [
+    key for lesson in content.lessons().values() for s in lesson.stations for key in s.predictions
+]
 STATION = """+++
 title = "One"
 short = "One"
@@ -45,9 +47,18 @@ def test_the_lesson_has_six_stations_in_the_order_of_the_layers():
     ]  # fmt: skip
 
 
-def test_its_neighbours_are_named_and_not_linked():
+def test_its_neighbours_are_named_and_linked_where_there_is_a_lesson():
     assert (LESSON.previous.number, LESSON.previous.slug) == (22, "")
-    assert (LESSON.following.number, LESSON.following.slug) == (24, "")
+    assert (LESSON.following.number, LESSON.following.slug) == (24, "method")
+
+
+def test_every_neighbour_with_a_slug_is_a_lesson_of_this_course():
+    known = content.lessons()
+    for lesson in known.values():
+        for neighbour in (lesson.previous, lesson.following):
+            if neighbour and neighbour.slug:
+                assert known[neighbour.slug].title == neighbour.title
+                assert known[neighbour.slug].number == neighbour.number
 
 
 @pytest.mark.parametrize(("station", "key"), CHECKS)
