@@ -363,12 +363,10 @@ class _Source:
                 )
             if part.name == "lab" and not (LABS_DIR / part.argument / "lab.toml").is_file():
                 raise self.error(part.line, f"no lab is called {part.argument!r}")
-            lines.append("")
             if part.name in ("check", "predict", "figure", "lab", "demo"):
-                lines += [f"/// slot | {part.name} {part.argument}", "///", ""]
+                lines += ["", f"/// slot | {part.name} {part.argument}", "///", ""]
             else:
-                bar = f" | {part.argument}" if part.argument else ""
-                lines += [f"/// {part.name}{bar}", *part.body, "///", ""]
+                lines += part.source
         return "\n".join(lines)
 
 

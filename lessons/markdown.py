@@ -58,6 +58,9 @@ class _Furniture(Treeprocessor):
         for table in root.iter("table"):
             self._table(table)
         for figure in root.iter("figure"):
+            if "stacked" in figure.get("class", ""):
+                for table in figure.iter("table"):
+                    self._stacked(table)
             if "decode" in figure.get("class", ""):
                 for row in figure.iter("tr"):
                     self._plainly(row)
@@ -75,6 +78,22 @@ class _Furniture(Treeprocessor):
                 elif place == 0:
                     cell.tag = "th"
                     cell.set("scope", "row")
+
+    @staticmethod
+    def _stacked(table: ET.Element) -> None:
+        """Let a narrow page set each row as a paragraph: cells carry their heading, and roles keep it a table."""
+        table.set("role", "table")
+        heads = ["".join(cell.itertext()) for cell in next(table.iter("tr"))]
+        for part in table:
+            part.set("role", "rowgroup")
+            for row in part:
+                row.set("role", "row")
+                for head, cell in zip(heads, row, strict=True):
+                    is_head = cell.tag == "th"
+                    role = "columnheader" if part.tag == "thead" else "rowheader"
+                    cell.set("role", role if is_head else "cell")
+                    if not is_head:
+                        cell.set("data-head", head)
 
     @staticmethod
     def _plainly(row: ET.Element) -> None:

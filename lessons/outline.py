@@ -41,7 +41,7 @@ SPECS: Mapping[str, _Spec] = {
     "note": _Spec("a title"),
     "side": _Spec("a title"),
     "formula": _Spec("the formula"),
-    "table": _Spec("a caption"),
+    "table": _Spec("a caption", frozenset({"stack"})),
     "check": _Spec("an id", frozenset({"kind", "answer", "within", "unit"})),
     "predict": _Spec("an id", frozenset({"ask"})),
     "figure": _Spec("an id", bare=True),
@@ -67,6 +67,13 @@ class Block:
     @property
     def text(self) -> str:
         return "\n".join(self.body).strip("\n")
+
+    @property
+    def source(self) -> list[str]:
+        """Its lines as the renderer reads them; of its options, those that change only looks."""
+        bar = f" | {self.argument}" if self.argument else ""
+        looks = ["    attrs: {class: stacked}", ""] if self.options.get("stack") == "yes" else []
+        return ["", f"/// {self.name}{bar}", *looks, *self.body, "///", ""]
 
 
 _HEADER = re.compile(r"/// ?(?P<name>[a-z-]+)(?: \| (?P<argument>.+))?")

@@ -44,8 +44,7 @@ def prose_html(path: Path, lines: list[str], first_line: int = 1) -> str:
             raise ContentError(
                 f"{path}:{part.line}: this kind of page holds no {part.name}, only {', '.join(BLOCKS)}"
             )
-        bar = f" | {part.argument}" if part.argument else ""
-        shown += ["", f"/// {part.name}{bar}", *part.body, "///", ""]
+        shown += part.source
     return page_html("\n".join(shown))
 
 

@@ -61,6 +61,8 @@ class Mark:
 
     name: str
     seconds: float
+    anchor: str = "middle"
+    """Of its word: start, middle or end."""
 
     @property
     def at(self) -> str:
@@ -126,14 +128,14 @@ def reaches() -> Reaches:
     marks = [
         Mark("kernel", kernel_s),
         Mark("step", step_s),
-        Mark("answer", answer_s),
-        Mark("incident", 15 * _MINUTE_S),
+        Mark("answer", answer_s, "end"),
+        Mark("incident", 15 * _MINUTE_S, "start"),
     ]
     ticks = [
-        Mark("1 µs", 1e-6),
+        Mark("1 µs", 1e-6, "start"),
         Mark("1 ms", 1e-3),
         Mark("1 s", 1.0),
         Mark("1 h", _HOUR_S),
-        Mark("14 days", 14 * _DAY_S),
+        Mark("14 d", 14 * _DAY_S, "end"),
     ]
     return Reaches(drawn, marks, ticks)

@@ -87,10 +87,11 @@ def computed(
         says=_says(found, what, sequence_tokens=sequence_tokens),
         readouts=(
             Readout("KV pool", _gib(pool), "GiB", f"{found.kv_bytes_per_token / 1024:g} KiB a token and rank", "truth"),
-            Readout("Live tokens", f"{found.kv_tokens:,}" if starts else "0", "tokens", "in blocks of 16"),
+            Readout(
+                "Live tokens", f"{found.kv_tokens:,}" if starts else "0", "",
+                f"{number(found.kv_tokens / max_model_len, 1)} of the longest requests" if starts else "it does not start",
+            ),
             Readout("Sequences", f"{fits:,}" if starts else "0", "at once", f"of {plain(sequence_tokens)} tokens each"),
-            Readout("Longest requests", number(found.kv_tokens / max_model_len, 1) if starts else "0", "at once",
-                    f"of {plain(max_model_len)} tokens each"),
         ),
         plots=(_plot(found, pieces, what),),
         table=Table(
@@ -184,29 +185,25 @@ def _plot(found: Budget, pieces: Sequence[_Piece], what: str) -> Plot:
         {
             "type": "bar",
             "orientation": "h",
-            "y": [piece.name for piece in upward],
+            "y": [f"{piece.name} {piece.words.partition(' ')[0]}" for piece in upward],
             "x": [rounded(piece.length) for piece in upward],
             "base": [rounded(piece.start) for piece in upward],
-            "text": [piece.words for piece in upward],
-            "textposition": "none",
             "marker": {"color": [f"--{piece.colour}" for piece in upward]},
             "width": 0.62,
-            "hovertemplate": "%{y}: %{text} GiB<extra></extra>",
+            "hovertemplate": "%{y} GiB<extra></extra>",
         }
     ]
-    # A label stands right of its bar, or left of one that ends too far right.
-    labels = [_label(piece, end) for piece in pieces]
     rules = [_rule(found.requested / GIB, "accent"), _rule(card, "ink")]
     layout: dict[str, Any] = {
         "hovermode": "closest",
-        "margin": {"l": 78, "r": 12, "t": 4, "b": 38},
+        # Each bar is named with its length: beside a bar the number would lie on the two lines.
+        "margin": {"l": 116, "r": 12, "t": 4, "b": 38},
         "xaxis": {
             "range": [0, rounded(end * 1.04)],
-            "title": {"text": "GiB of the card; the two lines: the limit, and its end"},
+            "title": {"text": "GiB; the lines: limit, end of the card"},
             "nticks": 6,
         },
         "yaxis": {"showline": False, "ticks": "", "showgrid": False, "ticklabelstandoff": 6},
-        "annotations": labels,
         "shapes": rules,
     }
     told = ", ".join(f"{piece.name} {piece.words}" for piece in pieces)
@@ -214,20 +211,6 @@ def _plot(found: Budget, pieces: Sequence[_Piece], what: str) -> Plot:
         "The rank's memory", "GiB", f"{what}, GiB in the order in which they are spent: {told}.",
         {"data": data, "layout": layout}, "big",
     )  # fmt: skip
-
-
-def _label(piece: _Piece, end: float) -> dict[str, Any]:
-    is_right = piece.start + piece.length < 0.72 * end
-    at = piece.start + piece.length if is_right else piece.start
-    return {
-        "x": rounded(at),
-        "y": piece.name,
-        "text": piece.words,
-        "showarrow": False,
-        "xanchor": "left" if is_right else "right",
-        "xshift": 4 if is_right else -4,
-        "font": {"color": "--bad" if piece.colour == "bad" else "--ink", "size": 12},
-    }
 
 
 def _rule(at: float, colour: str) -> dict[str, Any]:

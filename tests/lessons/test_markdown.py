@@ -59,3 +59,13 @@ def test_an_interactive_block_leaves_a_slot():
 
 def test_code_scrolls_inside_a_region_that_the_keyboard_reaches():
     assert '<pre tabindex="0"' in page_html("```json\n{}\n```")
+
+
+def test_a_stacked_table_keeps_its_roles_and_tells_each_cell_its_heading():
+    html = page_html(
+        "/// table | Two\n    attrs: {class: stacked}\n\n| a | b |\n| --- | --- |\n| one | two |\n///"
+    )
+    assert 'class="tabled stacked"' in html
+    assert '<table role="table">' in html
+    assert '<td data-head="b" role="cell">two</td>' in html
+    assert '<th role="rowheader" scope="row">one</th>' in html
