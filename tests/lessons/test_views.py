@@ -3,14 +3,19 @@ import re
 import pytest
 from django.urls import reverse
 
-from lessons import computing, predictions
+from lessons import computing, content, predictions
 from lessons.models import CheckTry, ComputedAnswer, PredictionCommit, StationRead
 from lessons.predictions import QUESTIONS, result_of
 from tests.lessons.conftest import HTMX, LESSON
 
 pytestmark = pytest.mark.django_db
 GUESS = {"value": "12", "confidence": "80", "why": "Fewer run, so fewer are evicted."}
-STATION_OF = {key: s.slug for s in LESSON.stations for key in (*s.checks, *s.predictions)}
+PREDICTED = {
+    key: (lesson, station)
+    for lesson in content.lessons().values()
+    for station in lesson.stations
+    for key in station.predictions
+}
 CHECK = LESSON.stations[0].checks["cold-rollout"]
 WRONG = next(o for o in CHECK.options if not o.right)
 RIGHT = next(o for o in CHECK.options if o.right)
@@ -45,7 +50,15 @@ def test_index_and_front_page_show_the_lesson(client):
     assert "Failure modes and debugging" in html_of(client, reverse("lessons:index"))
     html = html_of(client, reverse("lessons:lesson", args=["failure-modes"]))
     assert "Quality gates" in html
-    assert html.count("is not in this course yet") == 2
+    assert html.count("is not in this course yet") == 1
+    assert reverse("lessons:lesson", args=["method"]) in html
+
+
+def test_the_last_station_leads_on_to_the_next_lesson_and_its_first_back(client, at):
+    last = html_of(client, at.station(LESSON.stations[-1].slug))
+    assert f'class="next" href="{reverse("lessons:lesson", args=["method"])}"' in last
+    first = html_of(client, reverse("lessons:station", args=["method", "split"]))
+    assert reverse("lessons:lesson", args=["failure-modes"]) in first
 
 
 @pytest.mark.parametrize(
@@ -170,17 +183,20 @@ def test_of_several_options_it_is_not_said_which_chosen_one_is_wrong(learner_cli
 
 
 @pytest.mark.parametrize("key", QUESTIONS)
-def test_no_response_before_the_commit_holds_the_answer(learner_client, client, at, key):
+def test_no_response_before_the_commit_holds_the_answer(learner_client, client, key):
     answer = done(key)  # It is known already: another learner asked.
+    lesson, station = PREDICTED[key]
+    page = reverse("lessons:station", args=[lesson.slug, station.slug])
+    prediction = reverse("lessons:prediction", args=[lesson.slug, key])
     pages = [
-        html_of(learner_client, at.station(STATION_OF[key])),
-        html_of(client, at.station(STATION_OF[key])),
-        html_of(learner_client, at.prediction(key), **HTMX),
-        learner_client.post(at.prediction(key), {"value": "x"}, **HTMX).content.decode(),
-        learner_client.post(at.prediction(key), {"value": "x"}).content.decode(),
-        html_of(learner_client, reverse("lessons:lesson", args=["failure-modes"])),
+        html_of(learner_client, page),
+        html_of(client, page),
+        html_of(learner_client, prediction, **HTMX),
+        learner_client.post(prediction, {"value": "x"}, **HTMX).content.decode(),
+        learner_client.post(prediction, {"value": "x"}).content.decode(),
+        html_of(learner_client, reverse("lessons:lesson", args=[lesson.slug])),
     ]
-    text = LESSON.with_prediction(key).predictions[key]
+    text = station.predictions[key]
     unit = QUESTIONS[key].unit
     for html in pages:
         assert f"{answer.result['shown']} {unit}" not in html
