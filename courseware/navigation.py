@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 THEMES = ("auto", "light", "dark")
 THEME_WORDS = {
-    "auto": "Theme: follow the system",
+    "auto": "Theme: as the system",
     "light": "Theme: light",
     "dark": "Theme: dark",
 }

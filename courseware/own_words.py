@@ -22,7 +22,7 @@ MOST_BYTES = 2_000_000
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
 _CODE = re.compile(r"`[^`]*`|https?://\S+|<[^<>]*>|\{[%{#].*?[%}#]\}")
 _TOKEN = re.compile(r"[^\s()\[\]{},;|=“”\"]+")
-_IDENTIFIER = re.compile(r"\w_\w|\w::?\w|^--?\w|^/\w|\w/\w+/|\w\(\)|[a-z][A-Z]")
+_IDENTIFIER = re.compile(r"\w_\w|\w::?\w|^--?\w|^/\w|\w/\w+/|\w\(\)|[a-z]{2}[A-Z][a-z]")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 

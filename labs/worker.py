@@ -1,6 +1,6 @@
 """The work behind an action: claimed, performed, stored, cancelled, taken up again.
 
-A worker claims the row by one UPDATE, takes the world from its checkpoint or from the log, performs the command, and
+A worker claims the row by one UPDATE, rebuilds the world (from a checkpoint where there is one), performs the command, and
 stores the outcome by one UPDATE that succeeds only while the action is still its own. Messages may be lost or come
 twice.
 """

@@ -1,6 +1,5 @@
-// Draws every <div data-plot="id"> from the figure in <script type="application/json" id="id">.
-// The server says what is true (data, axes, shapes); this file says how it looks.
-// A string like "--c1" is a colour token of tokens.css.
+// Charts: what an element's data-plot names is a JSON script beside it, with Plotly's data and layout.
+// Numbers come from there, looks from here; "--c1" and its like are colours of tokens.css.
 const probe = document.body.appendChild(document.createElement("i"));
 probe.hidden = true;
 

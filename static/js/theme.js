@@ -1,6 +1,6 @@
 // The theme button is a form that works without this file. With it, the page changes at once and stays where it is.
 const order = ["auto", "light", "dark"];
-const words = { auto: "Theme: follow the system", light: "Theme: light", dark: "Theme: dark" };
+const words = { auto: "Theme: as the system", light: "Theme: light", dark: "Theme: dark" };
 const root = document.documentElement;
 
 function show(form, theme) {

@@ -76,7 +76,7 @@ def test_one_can_sign_up_and_out_and_in_by_keyboard_alone(page):
 
 def test_the_theme_changes_at_once_and_stays(page):
     page.goto("/account/login/")
-    page.get_by_role("button", name="Theme: follow the system").click()
+    page.get_by_role("button", name="Theme: as the system").click()
     page.wait_for_function("document.documentElement.dataset.theme === 'light'")
     page.wait_for_function("document.cookie.includes('theme=light')")
     page.reload()
