@@ -226,7 +226,7 @@ def _verdict(question: Question, key: str, tries: Sequence[CheckTry], *, resolve
 
 def _choice_rows(matching: Matching) -> tuple[ChoiceRow, ...]:
     return tuple(
-        ChoiceRow(choice.key, inline(choice.text), _plain(choice.text))
+        ChoiceRow(choice.key, inline(choice.text), plain(choice.text))
         for choice in matching.choices
     )
 
@@ -277,7 +277,7 @@ def _place_rows(
             PlaceRow(
                 key=key,
                 html=inline(items[key].text),
-                plain=_plain(items[key].text),
+                plain=plain(items[key].text),
                 chosen=form.data.get(name, "") if form.is_bound else chosen,
                 note=", ".join(_notes(said)) if resolved else "",
                 is_wrong=name in form.errors,
@@ -294,7 +294,8 @@ def _notes(said: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(f"your {' and '.join(when[answer])} answer: {answer}" for answer in when)
 
 
-def _plain(source: str) -> str:
+def plain(source: str) -> str:
+    """Return Markdown without markup: it stands in a select, or names a button."""
     return html.unescape(_TAG.sub("", inline(source)))
 
 

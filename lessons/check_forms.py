@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 
-from lessons.forms import LINE, number_of
+from lessons.forms import LINE, number_of, places_fields, refuse_shared
 from lessons.text_checks import LONGEST_TEXT_CHARACTERS, bare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lessons.match_checks import Matching
-    from lessons.order_checks import Ordering
     from lessons.questions import Question
 
 # From the first character that can be no part of a number: what stands there is a unit.
@@ -63,7 +62,7 @@ class CheckForm(forms.Form):
         if question.matching:
             self._ask_for_pairs(question.matching)
         elif question.ordering:
-            self._ask_for_places(question.ordering)
+            self.fields |= places_fields(item.key for item in question.ordering.offered)
         else:
             self.fields["answer"] = self._answer()
 
@@ -98,16 +97,6 @@ class CheckForm(forms.Form):
                 field = forms.ChoiceField(choices=choices, error_messages=words)
                 self.fields[f"pair-{pair.key}"] = field
 
-    def _ask_for_places(self, ordering: Ordering) -> None:
-        places = [(str(place), str(place)) for place in range(1, len(ordering.items) + 1)]
-        words = {
-            "required": "Give every item a place.",
-            "invalid_choice": "Choose among the places.",
-        }
-        for item in ordering.offered:
-            field = forms.ChoiceField(choices=places, error_messages=words)
-            self.fields[f"place-{item.key}"] = field
-
     def clean_answer(self) -> list[str]:
         answer = self.cleaned_data["answer"]
         if self.question.kind == "number":
@@ -127,19 +116,9 @@ class CheckForm(forms.Form):
             data["answer"] = [f"{left}:{right}" for left, right in rights.items()]
         if ordering := self.question.ordering:
             places = {item.key: int(data[f"place-{item.key}"]) for item in ordering.items}
-            self._refuse_shared(places)
+            refuse_shared(self, places)
             data["answer"] = sorted(places, key=places.__getitem__)
         return data
-
-    def _refuse_shared(self, places: Mapping[str, int]) -> None:
-        taken: set[int] = set()
-        for key, place in places.items():
-            if place in taken:
-                self.add_error(
-                    f"place-{key}",
-                    f"Two items stand at place {place}: give each a place of its own.",
-                )
-            taken.add(place)
 
 
 class WhyForm(forms.Form):

@@ -6,7 +6,7 @@ Pure. A mistake raises ContentError, whose message names the file and the line o
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -35,6 +35,7 @@ LABS_DIR = Path(__file__).parent.parent / "labs" / "content"
 
 _FOLDER = re.compile(r"(?P<place>\d+)-(?P<slug>[a-z0-9-]+)")
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_OFFERED = re.compile(r"- (?P<key>[a-z][a-z0-9-]*) => (?P<text>.+)")
 _COMPUTED = re.compile(r"⟦(?P<name>[a-z0-9_]+)⟧")
 
 type PartKind = Literal["prose", "check", "predict", "figure", "lab", "demo"]
@@ -57,6 +58,8 @@ class PredictionText:
     setting: str
     explanation: str
     """Shown last, after the learner has said what they saw. ``⟦name⟧`` is a computed fact."""
+    items: Mapping[str, str] = field(default_factory=dict)
+    """What a choice or an order offers: texts by the keys that lessons.predictions knows, as the page lists them."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,17 @@ class Station:
     """Where the controls of each demonstration stand at first."""
     takeaway: str
     """Its one-sentence takeaway, Markdown, for the lesson's front page."""
+
+    @property
+    def has_order(self) -> bool:
+        """Tell whether something on the page is put in order."""
+        asked = [predictions.QUESTIONS[key].kind for key in self.predictions]
+        return "order" in asked or any(check.ordering for check in self.checks.values())
+
+    @property
+    def has_sketch(self) -> bool:
+        """Tell whether something on the page is drawn by its reader."""
+        return any(predictions.QUESTIONS[key].axes for key in self.predictions)
 
     def has_chart(self, *, commits: bool) -> bool:
         """Tell whether a chart may stand on the page: only then is the chart library loaded.
@@ -296,6 +310,10 @@ class _Source:
         if "ask" not in block.options:
             raise self.error(block.line, f"prediction “{block.argument}”: write “    ask: …”")
         setting = [line for line in block.body if not line.startswith(">")]
+        items: dict[str, str] = {}
+        if question.options:
+            items = self._offered(block, question.options)
+            setting = [line for line in setting if not _OFFERED.fullmatch(line)]
         explanation = [line[1:].strip() for line in block.body if line.startswith(">")]
         if not any(explanation):
             raise self.error(
@@ -308,10 +326,14 @@ class _Source:
                     f"prediction “{block.argument}” computes no {match['name']!r}, "
                     f"only {', '.join(sorted(question.facts))}",
                 )
-        if _COMPUTED.search("\n".join(setting) + block.options["ask"]):
+        if _COMPUTED.search("\n".join([*setting, *items.values(), block.options["ask"]])):
             raise self.error(block.line, "what is computed may stand only in the explanation")
         return PredictionText(
-            block.argument, block.options["ask"], "\n".join(setting).strip(), "\n".join(explanation)
+            block.argument,
+            block.options["ask"],
+            "\n".join(setting).strip(),
+            "\n".join(explanation),
+            MappingProxyType(items),
         )
 
     def _demo(self, block: Block) -> Mapping[str, Value]:
@@ -325,6 +347,28 @@ class _Source:
             return options_of(demo, block.options)
         except SettingError as fault:
             raise self.error(block.line, f"demo “{demo.id}”: {fault}") from fault
+
+    def _offered(self, block: Block, options: tuple[str, ...]) -> dict[str, str]:
+        """Return what a choice or an order offers, each key of ``options`` once."""
+        items: dict[str, str] = {}
+        for place, line in enumerate(block.body, block.body_line):
+            match = _OFFERED.fullmatch(line)
+            if match is None:
+                continue
+            if match["key"] not in options or match["key"] in items:
+                raise self.error(
+                    place,
+                    f"prediction “{block.argument}” offers {', '.join(options)}, each once: "
+                    f"write “- {options[0]} => text”",
+                )
+            items[match["key"]] = match["text"].strip()
+        if missing := [key for key in options if key not in items]:
+            raise self.error(
+                block.line,
+                f"prediction “{block.argument}” lacks “- {missing[0]} => text”: "
+                f"lessons.predictions computes over {', '.join(options)}",
+            )
+        return items
 
     def _check_id(self, block: Block) -> None:
         if not _ID.fullmatch(block.argument):

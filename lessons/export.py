@@ -23,7 +23,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "check_whys": ("lesson", "check_key", "why", "said_at"),
     "problem_reports": ("lesson", "check_key", "problem", "reported_at", "done_at"),
     "prediction_commits": (
-        *("lesson", "prediction", "value", "confidence", "why"),
+        *("lesson", "prediction", "guess", "confidence", "why"),
         *("committed_at", "seen", "seen_at"),
     ),
     "station_notes": ("lesson", "station", "text", "written_at", "bookmarked_at"),

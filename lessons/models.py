@@ -197,10 +197,11 @@ class PredictionCommit(models.Model):
     )
     lesson = models.SlugField(max_length=80)
     prediction = models.SlugField(max_length=80)
-    value = models.FloatField()
+    guess = models.JSONField()
+    """A number, the key of an option, all keys in an order, or a value at each place of a sketch."""
     confidence = models.PositiveSmallIntegerField()
     """Per cent."""
-    why = models.CharField(max_length=300)
+    why = models.CharField(max_length=300, blank=True)
     answer = models.ForeignKey(ComputedAnswer, on_delete=models.PROTECT, related_name="commits")
     committed_at = models.DateTimeField(auto_now_add=True)
     seen = models.CharField(max_length=300, blank=True)
@@ -217,7 +218,7 @@ class PredictionCommit(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.learner_id} says {self.value} for {self.lesson}/{self.prediction}"
+        return f"{self.learner_id} says {self.guess} for {self.lesson}/{self.prediction}"
 
 
 class StationNote(models.Model):

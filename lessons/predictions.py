@@ -14,11 +14,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from labs import simulator
-from lessons import figures, playbook_reveals, reveals, simulated_reveals
+from lessons import figures, playbook_reveals, reveals, simulated_reveals, storm_reveals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from lessons.guesses import Axes, Kind
     from lessons.reveals import Reveal
     from lessons.simulations import Steps
 
@@ -28,10 +29,11 @@ CONFIDENCES = (50, 60, 70, 80, 90)
 
 @dataclass(frozen=True)
 class Question:
-    """Something to predict: a number."""
+    """Something to predict."""
 
     key: str
     unit: str
+    """Of a number; empty for the other kinds."""
     compute: Callable[[], Steps[Reveal]]
     facts: frozenset[str] = frozenset()
     """Names of the facts that the explanation may use."""
@@ -41,6 +43,11 @@ class Question:
     """True: its reveal draws a chart."""
     highest: float = 1e9
     whole: bool = False
+    kind: Kind = "number"
+    options: tuple[str, ...] = ()
+    """Keys of what a choice or an order offers: a letter, then letters, digits and hyphens."""
+    axes: Axes | None = None
+    """Of a sketch."""
 
 
 _CAP_FACTS = {
@@ -48,6 +55,8 @@ _CAP_FACTS = {
     for name in ("p95", "p95_least", "p95_most", "gap", "preemptions", "kv", "waiting", "rate")
     for cap in (28, 40)
 }
+
+_EVICTED_FACTS = {f"blocks_{name}" for name in storm_reveals.STREAMS}
 
 QUESTIONS: Mapping[str, Question] = MappingProxyType(
     {
@@ -108,6 +117,21 @@ QUESTIONS: Mapping[str, Question] = MappingProxyType(
                 "gate-false-alarm", "per cent", playbook_reveals.gate_false_alarm,
                 frozenset({"once", "one_in", "five", "spread", "needed"}), highest=100,
             ),
+            Question(
+                "who-is-evicted", "", storm_reveals.evicted,
+                frozenset({*_EVICTED_FACTS, "second", "gap", "recomputed", "came"}),
+                kind="choice", options=storm_reveals.STREAMS,
+            ),
+            Question(
+                "graphs-in-order", "", storm_reveals.graphs_in_order,
+                frozenset({"running", "kv", "preemptions", "ttft", "seeds", "same", "head_start"}),
+                kind="order", options=storm_reveals.GRAPHS,
+            ),
+            Question(
+                "after-the-burst", "", storm_reveals.after_the_burst,
+                frozenset({"kv_before", "kv_burst", "waiting", "full_until", "full_after", "times"}),
+                kind="sketch", axes=storm_reveals.BURST_AXES,
+            ),
         )
     }
 )  # fmt: skip
@@ -125,6 +149,8 @@ def code_version() -> str:
                 "predictions.py",
                 "reveals.py",
                 "simulated_reveals.py",
+                "storm_reveals.py",
+                "guesses.py",
                 "figures.py",
                 "simulations.py",
                 "quantities.py",
@@ -161,32 +187,3 @@ def result_of(steps: Steps[Any]) -> Any:
             next(steps)
         except StopIteration as stop:
             return stop.value
-
-
-# ------------------------------------------------------------------------------------- how far off
-
-
-@dataclass(frozen=True)
-class Distance:
-    """How far a guess lies from the answer."""
-
-    value: str
-    unit: str
-    words: str = ""
-
-
-_FACTOR = 2.0
-_EXACT = 0.005
-
-
-def distance(said: float, computed: float) -> Distance:
-    """Return the distance: in per cent while close, as a factor beyond twice."""
-    if said == computed or (computed and abs(said - computed) / abs(computed) < _EXACT):
-        return Distance("0", "%", "exact, or nearly")
-    side = "too low" if said < computed else "too high"
-    if said > 0 and computed > 0:
-        factor = max(said / computed, computed / said)
-        if factor >= _FACTOR:
-            return Distance(f"{factor:.2g}" if factor < 10 else f"{factor:,.0f}", "times", side)  # noqa: PLR2004
-        return Distance(f"{abs(said - computed) / computed * 100:.0f}", "%", side)
-    return Distance(f"{abs(said - computed):,.3g}", "", side)

@@ -13,12 +13,13 @@ from lessons.checks_marking import is_resolved, mark
 from lessons.models import CheckTry, PredictionCommit, StationRead
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from django.contrib.auth.models import AnonymousUser
 
     from courseware.models import User
     from lessons.content import Lesson, Station
+    from lessons.guesses import Guess
     from lessons.questions import Question
 
 
@@ -113,7 +114,7 @@ def answer_check(
 
 
 def commit_prediction(
-    learner: User, lesson: Lesson, key: str, *, value: float, confidence: int, why: str
+    learner: User, lesson: Lesson, key: str, *, guess: Guess, confidence: int, why: str = ""
 ) -> PredictionCommit:
     """Store a guess, before anything is computed or shown. The first one stands."""
     with transaction.atomic():
@@ -122,9 +123,22 @@ def commit_prediction(
             learner=learner,
             lesson=lesson.slug,
             prediction=key,
-            defaults={"value": value, "confidence": confidence, "why": why, "answer": answer},
+            defaults={"guess": guess, "confidence": confidence, "why": why, "answer": answer},
         )
     return commit
+
+
+def everybody_asked(commits: Iterable[PredictionCommit]) -> dict[int, list[Guess]]:
+    """Return what all people said, each once, by the answer that they were asked for: those of ``commits`` that are done."""
+    answers = {commit.answer_id for commit in commits if commit.answer.is_done}
+    rows = PredictionCommit.objects.filter(answer__in=answers).order_by("pk")
+    said: dict[tuple[int, int], Guess] = {}
+    for answer, learner, guess in rows.values_list("answer", "learner", "guess"):
+        said.setdefault((answer, learner), guess)
+    found: dict[int, list[Guess]] = {answer: [] for answer in answers}
+    for (answer, _), guess in said.items():
+        found[answer].append(guess)
+    return found
 
 
 def note_seen(commit: PredictionCommit, seen: str) -> bool:

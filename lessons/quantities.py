@@ -109,6 +109,16 @@ _LLAMA_KV = {"layers": 80, "head_dim": 128, "dtype_bytes": 2}
 _BOUNDARY = {"prompt_tokens": 7_400, "max_tokens": 1_200, "context_window": 8_192}
 CLAMPED = {"prompt_tokens": 1_000, "max_tokens": 500, "context_window": 1_024}
 STORM = {"waiting": 47, "oldest_s": 1.1}
+OUTGROWN = {"low_rps": 0.25, "high_rps": 0.6, "ttft_limit_s": 5.0}
+BURST = {"low_rps": 0.3, "high_rps": 1.0, "from_minute": 5, "to_minute": 10}
+EVICTED_BLOCKS = 576
+EVICTED_REQUESTS = {
+    "a": (0, 2_000, 1_500),
+    "b": (4, 4_000, 1_500),
+    "c": (8, 600, 3_000),
+    "d": (12, 1_000, 800),
+}
+"""Second of arrival, prompt tokens, output tokens."""
 _POOL_BYTES = POOL_GIB * GIB
 _ATLAS_TOKENS = live_tokens(
     pool_bytes=_POOL_BYTES, bytes_per_token=ATLAS.kv_bytes_per_token, block_size=ATLAS.block_size
@@ -157,6 +167,16 @@ def _shown() -> dict[str, str]:
         "clamp_window": _whole(CLAMPED["context_window"]),
         "storm_waiting": _whole(STORM["waiting"]),
         "storm_oldest_s": f"{STORM['oldest_s']}",
+        "order_low": f"{OUTGROWN['low_rps']}",
+        "order_high": f"{OUTGROWN['high_rps']}",
+        "order_ttft_s": f"{OUTGROWN['ttft_limit_s']:.0f}",
+        "evicted_blocks": f"{EVICTED_BLOCKS}",
+        "evicted_ahead_s": f"{EVICTED_REQUESTS['d'][0] - EVICTED_REQUESTS['a'][0]}",
+        "burst_low": f"{BURST['low_rps']}",
+        "burst_high": f"{BURST['high_rps']:g}",
+        "burst_from": f"{BURST['from_minute']}",
+        "burst_to": f"{BURST['to_minute']}",
+        "burst_minutes": f"{BURST['to_minute'] - BURST['from_minute']}",
         "device_gib": f"{DEVICE_GIB:.1f}",
         "fraction": f"{MEMORY_FRACTION:.2f}",
         "allowed_gib": f"{allowed_gib():.3f}",

@@ -6,25 +6,27 @@ The only room of the lessons that reads the rows of the labs; import-linter hold
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from labs.catalogue import labs
 from labs.marking.constants import PASS_TOTAL
 from labs.models import Action, Attempt
 from lessons import content
-from lessons.calibration import told
+from lessons.calibration import Told, told
 from lessons.drills.marking import FIRST, FIX, MECHANISM, STRUCK
 from lessons.drills.spec import drills
+from lessons.guesses import came
 from lessons.models import CheckTry, ComputedAnswer, DrillAttempt, PredictionCommit, StationRead
 from lessons.progress import Progress
 from lessons.symptoms import symptoms
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from courseware.models import User
-    from lessons.calibration import Told
     from lessons.content import Lesson, Station
+    from lessons.guesses import Guess
     from lessons.shown import Place
 
 
@@ -75,14 +77,16 @@ class Computed:
     lesson: str
     key: str
     at: datetime
-    said: float
+    said: Guess
     confidence: int
     """Per cent."""
-    computed: float
+    result: Mapping[str, Any]
+    """Of the reveal: ``answer``, and a sketch's ``axes``."""
 
     @property
     def told(self) -> Told:
-        return told(self.at, self.confidence, said=self.said, computed=self.computed)
+        """The prediction with its outcome, as its kind judges it."""
+        return Told(self.at, self.confidence, came(self.said, self.result))
 
 
 def predictions_computed(learner: User) -> list[Computed]:
@@ -91,10 +95,15 @@ def predictions_computed(learner: User) -> list[Computed]:
         PredictionCommit.objects.visible_to(learner)
         .filter(answer__status=ComputedAnswer.Status.DONE)
         .values_list(
-            "lesson", "prediction", "committed_at", "value", "confidence", "answer__result__answer"
+            *("lesson", "prediction", "committed_at", "guess", "confidence"),
+            # Not the whole result: it holds charts.
+            *("answer__result__answer", "answer__result__axes"),
         )
     )
-    return [Computed(*row) for row in rows]
+    return [
+        Computed(lesson, key, at, said, percent, {"answer": answer, "axes": axes})
+        for lesson, key, at, said, percent, answer, axes in rows
+    ]
 
 
 def predictions_told(learner: User) -> list[Told]:

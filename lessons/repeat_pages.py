@@ -6,10 +6,12 @@ import html
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lessons import content, predictions, record
+from lessons import content, record
 from lessons.check_cards import check_card, inline, number_words, text_of
 from lessons.checks_marking import mark
+from lessons.guesses import distance
 from lessons.match_checks import joined
+from lessons.prediction_cards import said_words, unit_of
 from lessons.spacing import LADDER_DAYS, Item, in_another_order
 
 if TYPE_CHECKING:
@@ -31,10 +33,13 @@ class Said:
 
     ask: str
     said: str
+    """HTML, as ``computed``."""
     computed: str
     unit: str
     confidence: int
-    distance: predictions.Distance
+    off: str
+    """How far off, in words."""
+    is_number: bool
 
 
 @dataclass(frozen=True)
@@ -122,13 +127,15 @@ def _said(learner: User) -> dict[Item, Said]:
         lesson = content.lessons().get(each.lesson)
         station = lesson.with_prediction(each.key) if lesson else None
         if station is not None:
+            text = station.predictions[each.key]
             found[item] = Said(
-                ask=inline(station.predictions[each.key].ask),
-                said=number_words(each.said),
-                computed=number_words(each.computed),
-                unit=predictions.QUESTIONS[each.key].unit,
+                ask=inline(text.ask),
+                said=said_words(each.said, text.items),
+                computed=said_words(each.result["answer"], text.items),
+                unit=unit_of(each.key),
                 confidence=each.confidence,
-                distance=predictions.distance(each.said, each.computed),
+                off=distance(each.said, each.result).line,
+                is_number=isinstance(each.result["answer"], int | float),
             )
     return found
 
@@ -148,7 +155,7 @@ def _done(row: RepeatTry, known: dict[Item, Said], next_on: date | None) -> Iter
     if item.kind == "prediction":
         if said := known.get(item):
             words = "you know why" if row.right else "you would say the same"
-            computed = (f"{said.computed} {said.unit}",)
+            computed = (f"{said.computed} {said.unit}".strip(),)
             yield Done(
                 item, anchor_of(item), lesson, station, said.ask, (words,), row.right, (),
                 () if row.right else computed, "", next_on,

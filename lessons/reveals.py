@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lessons.figures import Plot, Table
+    from lessons.guesses import Axes, Guess
     from lessons.simulations import Steps
 
 
@@ -19,13 +20,20 @@ if TYPE_CHECKING:
 class Reveal:
     """What is shown once a prediction is committed."""
 
-    answer: float
-    shown: str
-    """The answer as the page writes it, without its unit."""
+    answer: Guess
+    """A number, the key of an option, all keys in their order, or a value at each place of the axes."""
     method: str
     """What computed it."""
+    shown: str = ""
+    """A number as the page writes it, without its unit."""
     beside: str = ""
     """What to compare it with."""
+    readings: Mapping[str, str] = field(default_factory=dict)
+    """What was measured of each option, by its key."""
+    axes: Axes | None = None
+    """Of a sketch."""
+    curve: tuple[tuple[float, float], ...] = ()
+    """Of a sketch: (x, y) as finely as it was computed."""
     facts: Mapping[str, str] = field(default_factory=dict)
     """Numbers for the explanation."""
     plots: tuple[Plot, ...] = ()

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 from courseware.people import learner_required, may_author, signed_in
 from lessons import check_lines, computing, content, notes, pages, predictions, progress, tasks
 from lessons.forms import PredictionForm, SeenForm
+from lessons.prediction_cards import committed, prediction_card
 
 if TYPE_CHECKING:
     from django.http import HttpResponseBase
@@ -66,7 +67,7 @@ def lesson(request: HttpRequest, lesson: str) -> HttpResponseBase:
         "tried": mine.checks_tried(found),
         "checks": sum(len(station.checks) for station in found.stations),
         "counts": mine.counts(found),
-        "committed": pages.committed(found, mine),
+        "committed": committed(found, mine.commits),
     }
     return render(request, "lessons/lesson.html", context)
 
@@ -100,10 +101,14 @@ def station_page(
             mine,
             computing.answered_now,
             lines=check_lines.lines_of(request.user, found),
+            everybody=progress.everybody_asked(
+                mine.commits[key] for key in station.predictions if key in mine.commits
+            ),
             replaced=replaced,
             asked=request.GET.dict(),
         ),
-        "has_order": any(question.ordering for question in station.checks.values()),
+        "has_order": station.has_order,
+        "has_sketch": station.has_sketch,
         "has_demo": bool(station.demos),
         "has_chart": station.has_chart(commits=request.user.is_authenticated),
         "read": station.slug in mine.read,
@@ -155,7 +160,7 @@ def _commit(request: HttpRequest, lesson: str, prediction: str) -> HttpResponseB
         signed_in(request),
         found,
         text.key,
-        value=form.cleaned_data["value"],
+        guess=form.cleaned_data["guess"],
         confidence=form.cleaned_data["confidence"],
         why=form.cleaned_data["why"],
     )
@@ -224,10 +229,13 @@ def _prediction(
     bad = form is not None or seen_form is not None
     if not bad and not is_htmx(request):
         return redirect(address(found, here) + f"#prediction-{text.key}")
-    card = pages.prediction_card(
+    commit = _commit_of(request, found, text)
+    everybody = progress.everybody_asked([commit] if commit else [])
+    card = prediction_card(
         found,
         text,
-        _commit_of(request, found, text),
+        commit,
+        cohort=everybody.get(commit.answer_id, ()) if commit else (),
         form=form,
         seen_form=seen_form,
         fresh=request.method == "POST" and not bad,

@@ -133,7 +133,7 @@ def test_a_visitor_reads_the_question_and_is_told_how_to_answer(client, kinds, k
 
 def test_the_script_that_moves_items_is_loaded_only_where_an_order_is_asked(client, kinds, at):
     assert "js/order.js" in client.get(PAGE).content.decode()
-    assert "js/order.js" not in client.get(at.station("classify")).content.decode()
+    assert "js/order.js" not in client.get(at.station("boundary")).content.decode()
 
 
 # ----------------------------------------------------------------------------------- the second try

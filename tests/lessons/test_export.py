@@ -31,7 +31,7 @@ def work(learner):
     progress.mark_read(learner, LESSON, FIRST)
     progress.answer_check(learner, LESSON, CHECK, [CHECK.options[0].key])
     commit = progress.commit_prediction(
-        learner, LESSON, "clamped-tokens", value=500, confidence=90, why="mine, guessed"
+        learner, LESSON, "clamped-tokens", guess=500, confidence=90, why="mine, guessed"
     )
     notes.keep(learner, LESSON, FIRST, text="mine, noted", bookmarked=True)
     RepeatTry.objects.create(

@@ -23,7 +23,7 @@ def html_of(client, address=SHOWN) -> str:
 
 def commit(learner, key="clamped-tokens", *, value=24.0, confidence=80):
     found = progress.commit_prediction(
-        learner, LESSON, key, value=value, confidence=confidence, why="because"
+        learner, LESSON, key, guess=value, confidence=confidence, why="because"
     )
     computing.compute(found.answer.pk)
     return found
@@ -62,12 +62,12 @@ def test_a_prediction_of_a_lesson_and_one_of_a_marked_lab_count_alike(learner, l
     told = record.predictions_told(learner)
     assert sorted((each.percent, each.hit) for each in told) == [(50, True), (80, True)]
     html = html_of(learner_client)
-    assert "2 of 2 within a quarter" in html
+    assert "2 of 2: a number within a quarter" in html
     assert "18 more predictions" in html
 
 
 def test_what_is_not_computed_or_not_marked_counts_nowhere(learner):
-    progress.commit_prediction(learner, LESSON, "cap-28", value=1, confidence=90, why="because")
+    progress.commit_prediction(learner, LESSON, "cap-28", guess=1, confidence=90, why="because")
     marked(learner, status=Attempt.Status.OPEN, **GUESS)
     marked(learner, status=Attempt.Status.GIVEN_UP, **GUESS)
     marked(learner)

@@ -63,15 +63,15 @@ def test_two_tries_at_once_keep_one(learner, monkeypatch):
 def test_the_first_commit_stands(learner):
     for value in (1.0, 2.0):
         commit = progress.commit_prediction(
-            learner, LESSON, "pool-atlas", value=value, confidence=70, why="because"
+            learner, LESSON, "pool-atlas", guess=value, confidence=70, why="because"
         )
-    assert commit.value == 1.0
+    assert commit.guess == 1.0
     assert PredictionCommit.objects.count() == 1
 
 
 def test_what_was_seen_is_stored_once(learner):
     commit = progress.commit_prediction(
-        learner, LESSON, "pool-atlas", value=1, confidence=70, why="because"
+        learner, LESSON, "pool-atlas", guess=1, confidence=70, why="because"
     )
     assert progress.note_seen(commit, "first")
     assert not progress.note_seen(commit, "second")
@@ -82,7 +82,7 @@ def test_what_was_seen_is_stored_once(learner):
 def test_another_persons_rows_are_not_mine(learner, another_learner):
     progress.mark_read(learner, LESSON, FIRST)
     progress.answer_check(learner, LESSON, CHECK, [WRONG])
-    progress.commit_prediction(learner, LESSON, "pool-atlas", value=1, confidence=70, why="because")
+    progress.commit_prediction(learner, LESSON, "pool-atlas", guess=1, confidence=70, why="because")
     for who in (another_learner, AnonymousUser()):
         mine = progress.progress_of(who, LESSON)
         assert (mine.read, mine.tries, mine.commits) == (set(), {}, {})

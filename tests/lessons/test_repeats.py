@@ -37,7 +37,7 @@ def miss_check(learner, *, days_ago=2, chosen=WRONG):
 
 def miss_prediction(learner, *, value=500.0, confidence=90, days_ago=2):
     commit = progress.commit_prediction(
-        learner, LESSON, GUESS.key, value=value, confidence=confidence, why="because"
+        learner, LESSON, GUESS.key, guess=value, confidence=confidence, why="because"
     )
     computing.compute(commit.answer.pk)
     then = timezone.now() - timedelta(days=days_ago)

@@ -3,19 +3,13 @@ import re
 import pytest
 from django.urls import reverse
 
-from lessons import computing, content, predictions
+from lessons import computing, predictions
 from lessons.models import CheckTry, ComputedAnswer, PredictionCommit, StationRead
-from lessons.predictions import QUESTIONS, result_of
+from lessons.predictions import result_of
 from tests.lessons.conftest import HTMX, LESSON
 
 pytestmark = pytest.mark.django_db
 GUESS = {"value": "12", "confidence": "80", "why": "Fewer run, so fewer are evicted."}
-PREDICTED = {
-    key: (lesson, station)
-    for lesson in content.lessons().values()
-    for station in lesson.stations
-    for key in station.predictions
-}
 CHECK = LESSON.stations[0].checks["cold-rollout"]
 WRONG = next(o for o in CHECK.options if not o.right)
 RIGHT = next(o for o in CHECK.options if o.right)
@@ -180,30 +174,6 @@ def test_of_several_options_it_is_not_said_which_chosen_one_is_wrong(learner_cli
 
 
 # ------------------------------------------------------------------------------------- predictions
-
-
-@pytest.mark.parametrize("key", QUESTIONS)
-def test_no_response_before_the_commit_holds_the_answer(learner_client, client, key):
-    answer = done(key)  # It is known already: another learner asked.
-    lesson, station = PREDICTED[key]
-    page = reverse("lessons:station", args=[lesson.slug, station.slug])
-    prediction = reverse("lessons:prediction", args=[lesson.slug, key])
-    pages = [
-        html_of(learner_client, page),
-        html_of(client, page),
-        html_of(learner_client, prediction, **HTMX),
-        learner_client.post(prediction, {"value": "x"}, **HTMX).content.decode(),
-        learner_client.post(prediction, {"value": "x"}).content.decode(),
-        html_of(learner_client, reverse("lessons:lesson", args=[lesson.slug])),
-    ]
-    text = station.predictions[key]
-    unit = QUESTIONS[key].unit
-    for html in pages:
-        assert f"{answer.result['shown']} {unit}" not in html
-        assert f"<output>{answer.result['shown']}</output>" not in html
-        assert answer.result["method"] not in html
-        assert f'id="prediction-{key}-0"' not in html
-        assert max(re.split("⟦.*?⟧", text.explanation), key=len)[5:45] not in html
 
 
 def test_a_commit_is_stored_before_anything_is_computed(learner_client, learner, at, monkeypatch):
