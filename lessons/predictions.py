@@ -14,7 +14,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from labs import simulator
-from lessons import figures, playbook_reveals, reveals, simulated_reveals, storm_reveals
+from lessons import (
+    figures,
+    measuring_reveals,
+    playbook_reveals,
+    reveals,
+    simulated_reveals,
+    storm_reveals,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -132,6 +139,19 @@ QUESTIONS: Mapping[str, Question] = MappingProxyType(
                 frozenset({"kv_before", "kv_burst", "waiting", "full_until", "full_after", "times"}),
                 kind="sketch", axes=storm_reveals.BURST_AXES,
             ),
+            Question(
+                "stall-by-schedule", "seconds", measuring_reveals.stall_by_schedule,
+                frozenset({
+                    "p99", "requests", "late", "share", "longest", "shortest", "beyond",
+                    "recorded_late", "recorded_share",
+                }),
+                highest=1000,
+            ),
+            Question(
+                "streams-with-a-gap", "per cent", measuring_reveals.streams_with_a_gap,
+                frozenset({"met", "spared", "mean", "each", "half"}),
+                highest=100,
+            ),
         )
     }
 )  # fmt: skip
@@ -156,6 +176,9 @@ def code_version() -> str:
                 "quantities.py",
                 "playbook_quantities.py",
                 "playbook_reveals.py",
+                "measuring_quantities.py",
+                "measuring_reveals.py",
+                "demos/coordinated_omission.py",
             )
         ),
         *sorted((here / "exact").glob("*.py")),

@@ -98,6 +98,7 @@ def _plot(paced: Answers, opened: Answers, stall_s: float) -> Plot:
         (dots("scheduled", "c1", opened), dots("recorded", "c2", paced)),
         x_title="second of the test at which a request was due",
         x_range=(low, high),
+        size="tall",
     )
 
 

@@ -22,6 +22,8 @@ DASHES = {
     "c5": "3px,2px",
 }
 """Each colour token's dash; ``c0`` is the baseline, what was left untouched."""
+_DOTS = ({"symbol": "circle-open", "size": 9}, {"symbol": "circle", "size": 5})
+"""Of the second series and the first: a ring round a dot, where both stand on one place."""
 _FIGURES = 4
 """Significant figures of a point."""
 _LABEL_ROOM = 0.26
@@ -163,7 +165,10 @@ def bars(title: str, unit: str, spoken: str, found: Sequence[Bar], *, size: str 
 
 def _trace(series: Series, unit: str) -> dict[str, Any]:
     marks: dict[str, Any] = (
-        {"mode": "markers", "marker": {"color": f"--{series.colour}", "size": 6}}
+        {
+            "mode": "markers",
+            "marker": {"color": f"--{series.colour}", **_DOTS[series.colour == "c1"]},
+        }
         if series.has_dots
         else {
             "mode": "lines",
@@ -230,8 +235,8 @@ def _named(rule: Rule, place: Callable[[float], float]) -> dict[str, Any]:
     if rule.is_vertical:
         side = {"x": rounded(rule.at), "y": 1, "yref": "paper", "xanchor": "left", "yanchor": "top"}
         return {**side, **common, "xshift": 3}
-    side = {"x": 0, "xref": "paper", "y": round(place(rule.at), 4), "xanchor": "left"}
-    return {**side, **common, "yanchor": "bottom", "xshift": 4}
+    side = {"x": 1, "xref": "paper", "y": round(place(rule.at), 4), "xanchor": "right"}
+    return {**side, **common, "yanchor": "bottom"}
 
 
 def _ink(rule: Rule) -> str:

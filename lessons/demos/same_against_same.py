@@ -130,6 +130,7 @@ def _clouds(true: float, cv: float, runs: int) -> Plot:
             Series("A and B", "c1", places, different, has_dots=True),
         ),
         x_title="comparison",
+        size="tall",
         y_range=(-top, top),
         rules=(Rule(0, "", colour="edge"), Rule(100 * true, "truth", colour="accent"))
         if true

@@ -46,10 +46,8 @@ def computed(
     bench_s, real_s = (_prefill_s(prompt_tokens, each) for each in (hits, production / 100))
     counts = _counts(prompts, held)
     rates = [hit_rate(prompts=n, requests=requests, order=order, held=held) for n in counts]
-    if bench_s < real_s:
-        factor = f"{number(real_s / bench_s, 1)} times as much"
-    else:
-        factor = f"{number(real_s / bench_s)} of it"
+    ratio = real_s / bench_s
+    factor = f"{number(ratio, 1 if ratio >= 1 else 2)} times as much"
     says = (
         f"{share(hits)} of the benchmark's requests find their prompt in the cache, so a request costs "
         f"{time(bench_s)} of prefill; with {production} % in production it costs {time(real_s)}, {factor}. "

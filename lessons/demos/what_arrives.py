@@ -36,8 +36,8 @@ def computed(
     touched = shares[0] * shares[1] * shares[2]
     says = (
         f"The kernel runs {plain(factor)} times as fast, the step {number(step)} times, the request {number(request)} times, "
-        f"and the fleet {number(fleet)} times: it is {number(100 * touched, 1)} % of the fleet's time. "
-        f"If it took no time at all, the fleet would gain {_percent(ceiling)} %."
+        f"and the fleet {number(fleet)} times: the kernel was {number(100 * touched, 1)} % of the fleet's time. "
+        f"Had it taken no time at all, the fleet would gain {_percent(ceiling)} %."
     )
     names = ("kernel", "step", "request", "fleet")
     speedups = (kernel, step, request, fleet)
