@@ -7,7 +7,7 @@ from django.core.checks import Error, register
 
 from courseware.glossary import GlossaryError, glossary
 from labs.specs import SpecError
-from lessons import content, symptoms
+from lessons import content, symptoms, triage
 from lessons.drills.evidence import evidence_of
 from lessons.drills.spec import drills
 from lessons.front_matter import ContentError
@@ -28,6 +28,8 @@ def lessons_can_be_shown(app_configs: Any, **kwargs: Any) -> list[Error]:
         content.course()
         symptoms.symptoms.cache_clear()
         symptoms.symptoms()
+        triage.triage.cache_clear()
+        triage.triage()
     except ContentError as error:
         return [Error(str(error), id="lessons.E001")]
     return [*_drills()]

@@ -1,4 +1,4 @@
-"""The pages in which one looks things up: symptoms, glossary, search."""
+"""The pages in which one looks things up: symptoms, glossary, triage card, search."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from lessons.drills.spec import drills
 from lessons.markdown import LAYERS, inline_html
 from lessons.search import Entry, search
 from lessons.symptoms import GROUPS, Symptom, symptoms
+from lessons.triage import triage
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponseBase
@@ -78,6 +79,12 @@ def glossary(request: HttpRequest) -> HttpResponseBase:
         }
         letters.setdefault(term.term[0].upper(), []).append(shown)
     return render(request, "lessons/glossary.html", {"letters": letters, "count": len(known)})
+
+
+@require_safe
+def triage_card(request: HttpRequest) -> HttpResponseBase:
+    """Show the card that one prints: layers, first readings, what rules them out."""
+    return render(request, "lessons/triage.html", {"card": triage()})
 
 
 @require_safe

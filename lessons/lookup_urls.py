@@ -17,5 +17,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("drills/<str:number>/mechanism/", drill_views.explain, name="drill-explain"),
     path("drills/<str:number>/fix/", drill_views.mend, name="drill-mend"),
     path("glossary/", lookup.glossary, name="glossary"),
+    path("triage/", lookup.triage_card, name="triage"),
     path("search/", lookup.find, name="search"),
 ]

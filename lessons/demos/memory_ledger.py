@@ -200,7 +200,7 @@ def _plot(found: Budget, pieces: Sequence[_Piece], what: str) -> Plot:
         "margin": {"l": 116, "r": 12, "t": 4, "b": 38},
         "xaxis": {
             "range": [0, rounded(end * 1.04)],
-            "title": {"text": "GiB; the lines: limit, end of the card"},
+            "title": {"text": "GiB"},
             "nticks": 6,
         },
         "yaxis": {"showline": False, "ticks": "", "showgrid": False, "ticklabelstandoff": 6},
@@ -208,7 +208,7 @@ def _plot(found: Budget, pieces: Sequence[_Piece], what: str) -> Plot:
     }
     told = ", ".join(f"{piece.name} {piece.words}" for piece in pieces)
     return Plot(
-        "The rank's memory", "GiB", f"{what}, GiB in the order in which they are spent: {told}.",
+        "The rank's memory", "GiB; the two lines are the limit and the end of the card", f"{what}, GiB in the order in which they are spent: {told}.",
         {"data": data, "layout": layout}, "big",
     )  # fmt: skip
 
