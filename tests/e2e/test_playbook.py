@@ -19,7 +19,7 @@ def test_the_ledger_is_turned_from_the_keyboard_on_a_phone_in_the_dark(
     # From 4 up to 2.
     page.keyboard.press("ArrowUp")
     says.filter(has_text="10,208 tokens").wait_for()
-    context = page.locator("#demo-memory-ledger").get_by_label("Context").last
+    context = page.locator("#demo-memory-ledger input[name=max_model_len]")
     context.fill("32768")
     says.filter(has_text="To serve at least one request").wait_for()
     axe(page)
