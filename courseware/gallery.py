@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lessons.outline import ONCE
+from lessons.walkthroughs import FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,7 @@ _EXAMPLE = re.compile(
     r"^```\n(?P<source>/// (?P<block>[a-z-]+).*\n(?:(?!```).*\n)*?)```\n\n!\[(?P<words>[^\]]+)\]\(pictures/(?P<picture>[a-z-]+)\.webp\)$",
     re.MULTILINE,
 )
+_WALKTHROUGH = re.compile(r"^```toml\n(?P<source>lab = (?:(?!```).*\n)*)```$", re.MULTILINE)
 _KIND = re.compile(r"^ {4}kind: (?P<kind>[a-z]+)$", re.MULTILINE)
 BEFORE, AFTER = "Before the block", "After the block"
 """Headings of an example's station: what lies between them is the picture."""
@@ -54,6 +56,12 @@ def examples(guide: str) -> Iterator[Example]:
     """Yield every source of the guide that begins with a block and is followed by a picture."""
     for found in _EXAMPLE.finditer(guide):
         yield Example(found["block"], found["source"], found["words"], found["picture"])
+
+
+def beside(example: Example, guide: str) -> dict[str, str]:
+    """Return the files that an example's station needs beside it, by name: a run, the guide's walkthrough."""
+    found = _WALKTHROUGH.search(guide) if example.block == "run" else None
+    return {} if found is None else {FILE: found["source"]}
 
 
 def station_of(example: Example) -> str:

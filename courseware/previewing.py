@@ -24,12 +24,14 @@ from lessons.front_matter import ContentError
 from lessons.progress import Progress
 from lessons.prose import refuse_unknown_terms, text_html
 from lessons.voice import remarks
+from lessons.walkthroughs import walkthrough_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from lessons.content import Station
+    from lessons.walkthroughs import Walkthrough
 
 FAULTS = (ContentError, GlossaryError)
 """What a broken file raises; the message names file and line or key."""
@@ -137,7 +139,8 @@ def _context(path: Path, head: str, asked: Mapping[str, str]) -> tuple[str, dict
         return "symptom", shown, 0
     if head or path.name not in ("brief.md", "scene.md", "debrief.md"):
         station = content.read_station(path)
-        return "station", _station(station, asked), station.minutes
+        walk = walkthrough_in(path.parent)
+        return "station", _station(station, walk, asked), station.minutes
     if path.name == "brief.md" or (path.parent / "lab.toml").is_file():
         source = path.read_text(encoding="utf-8")
         refuse_unknown_terms(path, source.splitlines())
@@ -145,8 +148,10 @@ def _context(path: Path, head: str, asked: Mapping[str, str]) -> tuple[str, dict
     return "drill", {"html": _safe(text_html(path))}, 0
 
 
-def _station(station: Station, asked: Mapping[str, str]) -> dict[str, Any]:
-    lesson = Lesson("preview", 0, "Preview", "", station.layers, (station,), None, None)
+def _station(
+    station: Station, walk: Walkthrough | None, asked: Mapping[str, str]
+) -> dict[str, Any]:
+    lesson = Lesson("preview", 0, "Preview", "", station.layers, (station,), None, None, walk)
     cards = pages.slots(lesson, station, Progress(), _computed, lines=Lines(), asked=asked)
     return {
         "lesson": lesson,
@@ -167,8 +172,9 @@ def _after(station: Station, slot: pages.Slot) -> dict[str, Any] | None:
     if slot.kind == "check":
         asked = station.checks[slot.card.key]
         return {"answers": answers_of(asked), "explanation": _safe(inline(asked.explanation))}
-    if slot.kind == "predict":
-        text = station.predictions[slot.card.key].explanation
+    if slot.kind in ("predict", "run"):
+        told = station.predictions if slot.kind == "predict" else station.runs
+        text = told[slot.card.key].explanation
         marked = re.sub(r"⟦([a-z0-9_]+)⟧", r"`computed.\1`", text)
         return {"answers": (), "explanation": _safe(text_of(marked))}
     return None

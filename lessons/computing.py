@@ -15,14 +15,18 @@ from typing import TYPE_CHECKING
 from django.db.models import F, Q
 from django.utils import timezone
 
+from lessons import content, walking
 from lessons.models import ComputedAnswer
 from lessons.predictions import all_computations, code_version
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from typing import Any
 
+    from lessons.content import Lesson
     from lessons.models import ComputedAnswerQuerySet
-    from lessons.simulations import Progress
+    from lessons.simulations import Progress, Steps
+    from lessons.walkthroughs import Step, Walkthrough
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +35,7 @@ UNHEARD = timedelta(seconds=20)
 """A row without a sign of life for so long is published again."""
 MOST_ATTEMPTS = 3
 _BEAT_S = 0.5
+_RUN = "run"
 
 
 def ask(name: str) -> ComputedAnswer:
@@ -45,6 +50,28 @@ def ask(name: str) -> ComputedAnswer:
     return answer
 
 
+def ask_run(lesson: Lesson, walk: Walkthrough, step: Step, line: str) -> ComputedAnswer:
+    """Return the row of a line at a step of a walkthrough, as today's code would answer it; made if it is new."""
+    version, name = walking.code_version(walk), f"{_RUN}:{lesson.slug}:{step.key}"
+    key = hashlib.sha256(f"{name}:{line}:{version}".encode()).hexdigest()
+    answer, _ = ComputedAnswer.objects.get_or_create(
+        key=key, defaults={"name": name, "line": line, "code_version": version}
+    )
+    return answer
+
+
+def _steps_of(answer: ComputedAnswer) -> Steps[Any]:
+    """Return the computation of a row. Raises KeyError if the course has it no more."""
+    kind, _, rest = answer.name.partition(":")
+    if kind != _RUN:
+        return all_computations()[answer.name]()
+    lesson, _, step = rest.partition(":")
+    walk = content.lessons()[lesson].walkthrough
+    if walk is None:
+        raise KeyError(lesson)
+    return walking.answer(walk, step, answer.line)
+
+
 def compute(answer_id: int) -> None:
     """Compute a queued answer and keep it. Does nothing if someone else has claimed it."""
     rows = ComputedAnswer.objects.filter(pk=answer_id)
@@ -54,9 +81,9 @@ def compute(answer_id: int) -> None:
     answer = rows.get()
     # Whoever takes over raises ``attempts``: from then on this run's writes find no row.
     mine = rows.filter(attempts=answer.attempts)
-    steps = all_computations()[answer.name]()
     written = time.monotonic()
     try:
+        steps = _steps_of(answer)
         while True:
             progress = next(steps)
             if time.monotonic() - written >= _BEAT_S:

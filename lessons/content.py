@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from courseware.glossary import MARK
-from lessons import figures, predictions
+from lessons import figures, predictions, walkthroughs
 from lessons.demos import DEMOS
 from lessons.demos.values import SettingError, options_of
 from lessons.front_matter import ContentError, checked, head_and_lines, read_toml
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from lessons.demos.demo import Value
+    from lessons.walkthroughs import Walkthrough
 
 CONTENT_DIR = Path(__file__).parent / "content"
 SYMPTOMS_DIR = CONTENT_DIR / "symptoms"
@@ -38,7 +40,7 @@ _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _OFFERED = re.compile(r"- (?P<key>[a-z][a-z0-9-]*) => (?P<text>.+)")
 _COMPUTED = re.compile(r"⟦(?P<name>[a-z0-9_]+)⟧")
 
-type PartKind = Literal["prose", "check", "predict", "figure", "lab", "demo"]
+type PartKind = Literal["prose", "check", "predict", "run", "figure", "lab", "demo"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,18 @@ class PredictionText:
     """Shown last, after the learner has said what they saw. ``⟦name⟧`` is a computed fact."""
     items: Mapping[str, str] = field(default_factory=dict)
     """What a choice or an order offers: texts by the keys that lessons.predictions knows, as the page lists them."""
+
+
+@dataclass(frozen=True)
+class RunText:
+    """What a lesson says around a step of its walkthrough; Markdown."""
+
+    key: str
+    ask: str
+    """What the learner writes down before the step is run; empty if nothing is asked."""
+    setting: str
+    explanation: str
+    """Shown once the step was run. ``⟦name⟧`` is a fact of the walkthrough."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +100,7 @@ class Station:
     predictions: Mapping[str, PredictionText]
     demos: Mapping[str, Mapping[str, Value]]
     """Where the controls of each demonstration stand at first."""
+    runs: Mapping[str, RunText]
     takeaway: str
     """Its one-sentence takeaway, Markdown, for the lesson's front page."""
 
@@ -107,6 +122,8 @@ class Station:
         """
         if commits and any(predictions.QUESTIONS[key].is_charted for key in self.predictions):
             return True
+        if commits and self.runs:  # A dashboard may be asked for at any of them.
+            return True
         return bool(self.demos) or any(
             part.kind == "figure" and figures.FIGURES[part.value].is_plot for part in self.parts
         )
@@ -124,6 +141,8 @@ class Lesson:
     stations: tuple[Station, ...]
     previous: Neighbour | None
     following: Neighbour | None
+    walkthrough: Walkthrough | None = None
+    """The incident that its stations walk through, if they do."""
 
     @property
     def minutes(self) -> int:
@@ -140,6 +159,9 @@ class Lesson:
 
     def with_demo(self, key: str) -> Station | None:
         return next((station for station in self.stations if key in station.demos), None)
+
+    def with_run(self, key: str) -> Station | None:
+        return next((station for station in self.stations if key in station.runs), None)
 
 
 @dataclass(frozen=True)
@@ -204,9 +226,11 @@ def _lesson(folder: Path) -> Lesson:
     files = list(_numbered(folder, ".md"))
     if not files:
         raise ContentError(f"{folder}: a lesson needs a station: write 01-slug.md")
-    sources = [_Source(file) for file in files]
+    walkthrough = walkthroughs.walkthrough_in(folder)
+    sources = [_Source(file, walkthrough) for file in files]
     stations = tuple(source.station() for source in sources)
     _refuse_twice(sources)
+    _in_order(folder, walkthrough, stations)
     return Lesson(
         slug=_slug(folder),
         number=data["number"],
@@ -216,7 +240,19 @@ def _lesson(folder: Path) -> Lesson:
         stations=stations,
         previous=_neighbour(path, "previous", data),
         following=_neighbour(path, "next", data),
+        walkthrough=walkthrough,
     )
+
+
+def _in_order(folder: Path, walk: Walkthrough | None, stations: tuple[Station, ...]) -> None:
+    """Refuse a walkthrough whose steps do not stand in the stations, each once and in order."""
+    wanted = [step.key for step in walk.steps] if walk is not None else []
+    found = [key for station in stations for key in station.runs]
+    for here, there in zip_longest(wanted, found):
+        if here != there:
+            raise ContentError(
+                f"{folder}: its stations should run “{here}” next, as {walkthroughs.FILE} says, and run “{there}”"
+            )
 
 
 def _neighbour(path: Path, key: str, data: Mapping[str, Any]) -> Neighbour | None:
@@ -228,14 +264,15 @@ def _neighbour(path: Path, key: str, data: Mapping[str, Any]) -> Neighbour | Non
 
 def read_station(path: Path) -> Station:
     """Return the station of one file, which need not belong to a lesson. Raises ContentError."""
-    return _Source(path).station()
+    return _Source(path, walkthroughs.walkthrough_in(path.parent)).station()
 
 
 class _Source:
     """One station's file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, walkthrough: Walkthrough | None = None) -> None:
         self.path = path
+        self.walkthrough = walkthrough
         self.head, self.first_line, lines = head_and_lines(
             path, {"title": str, "short": str, "minutes": int}, {"layers": list, "open": str}
         )
@@ -277,6 +314,7 @@ class _Source:
                 {b.argument: self._prediction(b) for b in self.blocks("predict")}
             ),
             demos=MappingProxyType({b.argument: self._demo(b) for b in self.blocks("demo")}),
+            runs=MappingProxyType({b.argument: self._run(b) for b in self.blocks("run")}),
             takeaway=next(self.blocks("takeaway")).text,
         )
 
@@ -309,32 +347,49 @@ class _Source:
             )
         if "ask" not in block.options:
             raise self.error(block.line, f"prediction “{block.argument}”: write “    ask: …”")
-        setting = [line for line in block.body if not line.startswith(">")]
+        setting, explanation = _told(block)
         items: dict[str, str] = {}
         if question.options:
             items = self._offered(block, question.options)
-            setting = [line for line in setting if not _OFFERED.fullmatch(line)]
-        explanation = [line[1:].strip() for line in block.body if line.startswith(">")]
-        if not any(explanation):
+            kept = [line for line in setting.splitlines() if not _OFFERED.fullmatch(line)]
+            setting = "\n".join(kept).strip()
+        if not explanation:
             raise self.error(
                 block.line, f"prediction “{block.argument}” explains nothing: write lines with “> ”"
             )
-        for match in _COMPUTED.finditer("\n".join(explanation)):
+        for match in _COMPUTED.finditer(explanation):
             if match["name"] not in question.facts:
                 raise self.error(
                     block.line,
                     f"prediction “{block.argument}” computes no {match['name']!r}, "
                     f"only {', '.join(sorted(question.facts))}",
                 )
-        if _COMPUTED.search("\n".join([*setting, *items.values(), block.options["ask"]])):
+        if _COMPUTED.search("\n".join([setting, *items.values(), block.options["ask"]])):
             raise self.error(block.line, "what is computed may stand only in the explanation")
         return PredictionText(
-            block.argument,
-            block.options["ask"],
-            "\n".join(setting).strip(),
-            "\n".join(explanation),
-            MappingProxyType(items),
+            block.argument, block.options["ask"], setting, explanation, MappingProxyType(items)
         )
+
+    def _run(self, block: Block) -> RunText:
+        self._check_id(block)
+        walk = self.walkthrough
+        if walk is None or walk.step(block.argument) is None:
+            raise self.error(
+                block.line,
+                f"no step is called {block.argument!r} in {self.path.parent / walkthroughs.FILE}",
+            )
+        setting, explanation = _told(block)
+        known = walk.facts_by(block.argument)
+        for match in _COMPUTED.finditer(explanation):
+            if match["name"] not in known:
+                raise self.error(
+                    block.line,
+                    f"run “{block.argument}”: no step until here finds {match['name']!r}, "
+                    f"only {', '.join(sorted(known)) or 'nothing'}",
+                )
+        if _COMPUTED.search(setting + block.options.get("ask", "")):
+            raise self.error(block.line, "what is computed may stand only in the explanation")
+        return RunText(block.argument, block.options.get("ask", ""), setting, explanation)
 
     def _demo(self, block: Block) -> Mapping[str, Value]:
         demo = DEMOS.get(block.argument)
@@ -407,18 +462,25 @@ class _Source:
                 )
             if part.name == "lab" and not (LABS_DIR / part.argument / "lab.toml").is_file():
                 raise self.error(part.line, f"no lab is called {part.argument!r}")
-            if part.name in ("check", "predict", "figure", "lab", "demo"):
+            if part.name in ("check", "predict", "run", "figure", "lab", "demo"):
                 lines += ["", f"/// slot | {part.name} {part.argument}", "///", ""]
             else:
                 lines += part.source
         return "\n".join(lines)
 
 
+def _told(block: Block) -> tuple[str, str]:
+    """Return a block's setting, and what is told afterwards: the lines that start with ``>``. Markdown."""
+    before = [line for line in block.body if not line.startswith(">")]
+    after = [line[1:].strip() for line in block.body if line.startswith(">")]
+    return "\n".join(before).strip(), "\n".join(after).strip()
+
+
 def _refuse_twice(sources: list[_Source]) -> None:
     seen: dict[tuple[str, str], str] = {}
     for source in sources:
         for block in source.blocks():
-            if block.name in ("check", "predict", "figure", "demo"):
+            if block.name in ("check", "predict", "run", "figure", "demo"):
                 name = (block.name, block.argument)
                 if name in seen:
                     raise source.error(

@@ -158,7 +158,9 @@ class ComputedAnswer(models.Model):
 
     key = models.CharField(max_length=64, unique=True)
     name = models.CharField(max_length=100)
-    """Such as prediction:cap-28 or figure:two-regimes."""
+    """Such as prediction:cap-28, figure:two-regimes or run:late-first-tokens:queue."""
+    line = models.CharField(max_length=400, blank=True)
+    """Of a run: what was typed into the console."""
     code_version = models.CharField(max_length=16)
     status = models.CharField(max_length=8, choices=Status, default=Status.QUEUED)
     attempts = models.PositiveSmallIntegerField(default=0)
@@ -187,6 +189,34 @@ class ComputedAnswer(models.Model):
     @property
     def progress(self) -> Progress:
         return Progress(self.done_s, self.total_s)
+
+
+class StepRun(models.Model):
+    """A line that a learner ran at a step of a walkthrough. Everybody's answer to it is the same row."""
+
+    learner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="step_runs"
+    )
+    lesson = models.SlugField(max_length=80)
+    step = models.SlugField(max_length=80)
+    line = models.CharField(max_length=400)
+    expected = models.CharField(max_length=300, blank=True)
+    """What the learner wrote down before it was computed."""
+    answer = models.ForeignKey(ComputedAnswer, on_delete=models.PROTECT, related_name="runs")
+    asked_at = models.DateTimeField(auto_now_add=True)
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("pk",)
+        constraints = (
+            models.UniqueConstraint(
+                fields=["learner", "lesson", "step", "answer"], name="step_run_is_one_a_line"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"run of {self.learner_id} at {self.lesson}/{self.step}"
 
 
 class PredictionCommit(models.Model):

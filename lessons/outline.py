@@ -44,6 +44,7 @@ SPECS: Mapping[str, _Spec] = {
     "table": _Spec("a caption", frozenset({"stack"})),
     "check": _Spec("an id", frozenset({"kind", "answer", "within", "unit"})),
     "predict": _Spec("an id", frozenset({"ask"})),
+    "run": _Spec("a step of the walkthrough", frozenset({"ask"})),
     "figure": _Spec("an id", bare=True),
     "lab": _Spec("a slug", bare=True),
     "demo": _Spec("an id", bare=True, is_open=True),

@@ -11,6 +11,7 @@ from lessons import figures, tool_reach
 from lessons.check_cards import check_card, inline
 from lessons.demo_cards import demo_card, typed_for
 from lessons.prediction_cards import plots, prediction_card
+from lessons.run_cards import run_card
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from lessons.check_lines import Lines
     from lessons.content import Lesson, Part, Station
     from lessons.guesses import Guess
-    from lessons.models import ComputedAnswer
+    from lessons.models import ComputedAnswer, StepRun
     from lessons.progress import Progress
 
 # -------------------------------------------------------------------------------------- figures, labs
@@ -68,6 +69,7 @@ def slots(
     *,
     lines: Lines,
     everybody: Mapping[int, Sequence[Guess]] = MappingProxyType({}),
+    runs: Mapping[str, Sequence[StepRun]] = MappingProxyType({}),
     replaced: dict[str, Any] | None = None,
     asked: Mapping[str, str] | None = None,
 ) -> list[Slot]:
@@ -81,6 +83,12 @@ def slots(
     def slot(part: Part) -> Slot:
         if part.kind == "prose":
             return Slot("prose", html=part.value)
+        if part.kind == "run":
+            ran = runs.get(part.value, ())
+            card = replaced.get(f"run:{part.value}") or run_card(
+                lesson, station.runs[part.value], ran
+            )
+            return Slot("run", card=card)
         if part.value in replaced:
             return Slot(part.kind, card=replaced[part.value])
         if part.kind == "check":

@@ -6,14 +6,12 @@ a :class:`~lessons.reveals.Reveal` at the end. The same code gives the same byte
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from labs import simulator
 from lessons import (
     figures,
     measuring_reveals,
@@ -21,6 +19,9 @@ from lessons import (
     reveals,
     simulated_reveals,
     storm_reveals,
+    walked_reveals,
+    walking,
+    walkthroughs,
 )
 
 if TYPE_CHECKING:
@@ -152,6 +153,19 @@ QUESTIONS: Mapping[str, Question] = MappingProxyType(
                 frozenset({"met", "spared", "mean", "each", "half"}),
                 highest=100,
             ),
+            Question(
+                "walk-cap", "seconds", walked_reveals.capped,
+                frozenset({"capped", "page", "untouched", "gap_page", "gap_capped"}),
+                is_long=True, highest=100_000,
+            ),
+            Question(
+                "walk-starts", "starts", walked_reveals.starts_after,
+                frozenset({"later", "page", "target"}), is_long=True, highest=1000, whole=True,
+            ),
+            Question(
+                "walk-gap", "ms", walked_reveals.tail_after,
+                frozenset({"after", "page", "mixed", "gap_after"}), is_long=True, highest=100_000,
+            ),
         )
     }
 )  # fmt: skip
@@ -159,9 +173,8 @@ QUESTIONS: Mapping[str, Question] = MappingProxyType(
 
 @cache
 def code_version() -> str:
-    """Return a digest of everything that an answer follows from: these modules, simulator, profiles."""
+    """Return a digest of everything that an answer follows from: these modules, worlds, profiles, walkthroughs."""
     here = Path(__file__).parent
-    rooms = Path(simulator.__file__).parent
     files = [
         *(
             here / name
@@ -179,17 +192,14 @@ def code_version() -> str:
                 "measuring_quantities.py",
                 "measuring_reveals.py",
                 "demos/coordinated_omission.py",
+                "walked_reveals.py",
             )
         ),
         *sorted((here / "exact").glob("*.py")),
-        *sorted(rooms.rglob("*.py")),
-        *sorted(rooms.rglob("*.toml")),
+        *walking.sources(),
+        *sorted(walked_reveals.PLAYBOOK.glob(f"*/{walkthroughs.FILE}")),
     ]
-    digest = hashlib.sha256()
-    for path in files:
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    return walking.digest_of(files)[:16]
 
 
 def all_computations() -> dict[str, Callable[[], Steps[Any]]]:

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from lessons import check_views, demo_views, views
+from lessons import check_views, demo_views, run_views, views
 
 app_name = "lessons"
 
@@ -18,6 +18,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("<slug:lesson>/checks/<slug:check>/why/", check_views.why, name="why"),
     path("<slug:lesson>/checks/<slug:check>/problem/", check_views.problem, name="problem"),
     path("<slug:lesson>/demos/<slug:demo>/", demo_views.demo, name="demo"),
+    path("<slug:lesson>/runs/<slug:step>/", run_views.run, name="run"),
     path("<slug:lesson>/predictions/<slug:prediction>/", views.prediction, name="prediction"),
     path("<slug:lesson>/predictions/<slug:prediction>/seen/", views.seen, name="seen"),
     path("<slug:lesson>/predictions/<slug:prediction>/again/", views.again, name="again"),

@@ -10,7 +10,17 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from courseware.people import learner_required, may_author, signed_in
-from lessons import check_lines, computing, content, notes, pages, predictions, progress, tasks
+from lessons import (
+    check_lines,
+    computing,
+    content,
+    notes,
+    pages,
+    predictions,
+    progress,
+    runs,
+    tasks,
+)
 from lessons.forms import PredictionForm, SeenForm
 from lessons.prediction_cards import committed, prediction_card
 
@@ -104,6 +114,7 @@ def station_page(
             everybody=progress.everybody_asked(
                 mine.commits[key] for key in station.predictions if key in mine.commits
             ),
+            runs=runs.runs_of(request.user, found) if station.runs else {},
             replaced=replaced,
             asked=request.GET.dict(),
         ),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from courseware.gallery import AFTER, BEFORE, GUIDE, PICTURES, examples, station_of
+from courseware.gallery import AFTER, BEFORE, GUIDE, PICTURES, beside, examples, station_of
 from courseware.previewing import page_of, preview_of
 from lessons.outline import SPECS
 from lessons.questions import KINDS
@@ -28,6 +28,8 @@ def test_every_picture_belongs_to_a_source():
 def test_a_source_is_one_that_the_course_takes_and_its_picture_is_a_small_webp(example, tmp_path):
     path = tmp_path / "01-example.md"
     path.write_text(station_of(example))
+    for name, text in beside(example, GUIDE.read_text(encoding="utf-8")).items():
+        (tmp_path / name).write_text(text)
     found = preview_of(path)
     assert found.fault == ""
     html = page_of(found)

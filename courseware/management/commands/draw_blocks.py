@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from courseware.gallery import AFTER, BEFORE, GUIDE, PICTURES, examples, station_of
+from courseware.gallery import AFTER, BEFORE, GUIDE, PICTURES, beside, examples, station_of
 from courseware.preview_server import HOST, server_of
 from courseware.previewing import preview_of
 
@@ -103,6 +103,8 @@ def draw(browser: Browser, example: Example, folder: Path) -> bytes:
     """Return the WebP of an example, on a light page. Raises CommandError for a source that the course would refuse."""
     path = folder / f"01-{example.name}.md"
     path.write_text(station_of(example), encoding="utf-8")
+    for name, text in beside(example, GUIDE.read_text(encoding="utf-8")).items():
+        (folder / name).write_text(text, encoding="utf-8")
     found = preview_of(path)
     if found.fault:
         raise CommandError(f"docs/authoring.md, {example.name}: {found.fault}")
