@@ -254,7 +254,7 @@ def _budget() -> dict[str, str]:
         "tp2_seqs_tokens": _whole(llama_budget(2, max_num_seqs=256).kv_tokens),
         "tp2_eager_tokens": _whole(llama_budget(2, enforce_eager=True).kv_tokens),
         "tp2_fp8_tokens": _whole(_fp8_budget().kv_tokens),
-        "refusal_text": "\n".join(textwrap.wrap(refusal.partition(" See https")[0], 72)),
+        "refusal_text": "\n".join(textwrap.wrap(refusal.partition(" See https")[0], 62)),
         "refusal_len": _whole(refused.kv_tokens),
         "seqs_default": _whole(MemoryFlags().max_num_seqs),
         "vocab": _whole(LLAMA_70B.vocab),
