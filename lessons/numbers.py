@@ -5,14 +5,17 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from lessons import playbook_quantities, quantities
+from lessons import measuring_quantities, playbook_quantities, quantities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SHOWN: Mapping[str, str] = MappingProxyType({**quantities.SHOWN, **playbook_quantities.SHOWN})
+_MODULES = (quantities, playbook_quantities, measuring_quantities)
+SHOWN: Mapping[str, str] = MappingProxyType(
+    {name: text for module in _MODULES for name, text in module.SHOWN.items()}
+)
 """What ``{{ name }}`` stands for."""
 NUMBERS: Mapping[str, float] = MappingProxyType(
-    {**quantities.NUMBERS, **playbook_quantities.NUMBERS}
+    {name: number for module in _MODULES for name, number in module.NUMBERS.items()}
 )
 """What ``= name`` stands for in a check."""

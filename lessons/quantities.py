@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from labs.simulator.cost_model import kv_bytes_per_token, profile
-from lessons import measuring_quantities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -142,7 +141,6 @@ NUMBERS: Mapping[str, float] = MappingProxyType(
         "bf16_floor_ms": weight_read_ms(ATLAS.weights_bytes),
         "fp8_floor_ms": weight_read_ms(ATLAS.weights_bytes / 2),
         "whole_model_floor_ms": weight_read_ms(4 * ATLAS.weights_bytes),
-        **measuring_quantities.NUMBERS,
     }
 )
 """Answers of checks, by name."""
@@ -222,5 +220,5 @@ def _shown() -> dict[str, str]:
     }
 
 
-SHOWN: Mapping[str, str] = MappingProxyType({**_shown(), **measuring_quantities.SHOWN})
+SHOWN: Mapping[str, str] = MappingProxyType(_shown())
 """What ``{{ name }}`` in a lesson stands for."""
