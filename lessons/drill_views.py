@@ -213,7 +213,7 @@ def _told(spec: DrillSpec, symptom: Symptom, attempt: DrillAttempt) -> dict[str,
     world = spec.world_of(attempt.seed)
     before, after = drilling.observed(attempt), drilling.observed(attempt, fix=attempt.fix)
     likely = left(spec, before.values, attempt.taken)
-    known = worth(spec.number)
+    known, alarm = worth(spec.number), spec.signals[spec.symptom.signal]
     most = max(each.value for each in known.values()) or 1.0
     return {
         "world": spec.suspects[world],
@@ -224,10 +224,10 @@ def _told(spec: DrillSpec, symptom: Symptom, attempt: DrillAttempt) -> dict[str,
         "fix": spec.fixes[attempt.fix],
         "right_mechanism": spec.mechanisms[spec.suspects[world].mechanism],
         "right_fix": spec.fixes[spec.suspects[world].fix],
-        "alarm": spec.signals[spec.symptom.signal],
-        "before": _number(before.values[spec.symptom.signal]),
-        "after": _number(after.values[spec.symptom.signal]),
-        "held": _number(spec.symptom.held),
+        "alarm": alarm,
+        "before": _number(before.values[spec.symptom.signal], alarm.unit),
+        "after": _number(after.values[spec.symptom.signal], alarm.unit),
+        "held": _number(spec.symptom.held, alarm.unit),
         "is_held": _value(after.values[spec.symptom.signal]) <= spec.symptom.held,
         "likely": [
             {"title": each.title, "share": round(100 * likely[key]), "true": key == world}
@@ -252,9 +252,13 @@ def _value(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def _number(value: object) -> str:
+def _number(value: object, unit: str) -> str:
+    """Return a reading in a sentence: a share as per cent, a ratio as times, anything else with its unit."""
     number = _value(value)
-    return f"{number:,.0f}" if number >= 10 else f"{number:.3g}"  # noqa: PLR2004
+    if unit == "share":
+        return f"{100 * number:.0f} %"
+    words = f"{number:,.0f}" if number >= 10 else f"{number:.3g}"  # noqa: PLR2004
+    return f"{words} {'times' if unit == 'ratio' else unit}".strip()
 
 
 def _html(spec: DrillSpec, name: Any) -> str:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from courseware import glossary as terms
 from courseware.people import may_read
 from labs.catalogue import labs
+from lessons.content import lessons
 from lessons.drills.spec import drills
 from lessons.markdown import LAYERS, inline_html
 from lessons.search import Entry, search
@@ -101,9 +102,20 @@ def find(request: HttpRequest) -> HttpResponseBase:
         "query": query,
         "found": found,
         "count": sum(map(len, found.values())),
+        "all": {} if query else _all(),
     }
     typed = request.headers.get("HX-Request") == "true"
     return render(request, "lessons/_found.html" if typed else "lessons/search.html", context)
+
+
+def _all() -> dict[str, int]:
+    """Return how much of each kind there is to be found."""
+    return {
+        "symptoms": len(symptoms()),
+        "stations": sum(len(lesson.stations) for lesson in lessons().values()),
+        "terms": len(terms.glossary()),
+        "labs": len(labs()),
+    }
 
 
 def _url(entry: Entry) -> str:
