@@ -159,7 +159,8 @@ def _station(
         "slots": [(slot, _template(slot.kind), _after(station, slot)) for slot in cards],
         "has_chart": station.has_chart(commits=False),
         "has_demo": bool(station.demos),
-        "has_order": any(question.ordering for question in station.checks.values()),
+        "has_order": station.has_order,
+        "has_sketch": station.has_sketch,
     }
 
 
@@ -171,7 +172,11 @@ def _after(station: Station, slot: pages.Slot) -> dict[str, Any] | None:
     """Return what the site keeps back until a learner has answered."""
     if slot.kind == "check":
         asked = station.checks[slot.card.key]
-        return {"answers": answers_of(asked), "explanation": _safe(inline(asked.explanation))}
+        return {
+            "answers": answers_of(asked),
+            "hints": [_safe(inline(hint)) for hint in asked.hints],
+            "explanation": _safe(inline(asked.explanation)),
+        }
     if slot.kind in ("predict", "run"):
         told = station.predictions if slot.kind == "predict" else station.runs
         text = told[slot.card.key].explanation

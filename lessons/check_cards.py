@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from django.utils import timezone
+
 from lessons.check_forms import CheckForm, ProblemForm, WhyForm
-from lessons.checks_marking import TRIES, is_resolved, mark
+from lessons.checks_marking import is_resolved, mark
+from lessons.hint_cards import hint_card
 from lessons.markdown import inline_html, text_html
 from lessons.match_checks import joined, settled
 
@@ -23,12 +26,14 @@ if TYPE_CHECKING:
     from django.forms import Form
 
     from lessons.content import Lesson
+    from lessons.hint_cards import Asked, HintCard
     from lessons.match_checks import Matching
-    from lessons.models import CheckTry, CheckWhy, ProblemReport
+    from lessons.models import CheckHint, CheckTry, CheckWhy, ProblemReport
     from lessons.order_checks import Ordering
     from lessons.questions import Question
 
-_ORDINALS = ("first", "second")
+_ORDINALS = ("first", "second", "third", "fourth", "fifth")
+_COUNTS = ("No", "One", "Two", "Three", "Four", "Five")
 _TAG = re.compile(r"<[^>]+>")
 
 inline = cache(inline_html)
@@ -129,7 +134,12 @@ class CheckCard:
     """The right answer of a number or a text, HTML; empty until resolved."""
     explanation: str
     """Empty until resolved."""
-    tries_left: int
+    try_number: int
+    """Of the try that the form asks for, from 1."""
+    limit: str
+    """How many tries it takes, or are left, in a sentence."""
+    is_second: bool
+    """Another answer came first: this one was not counted."""
     fresh: bool
     """It was answered just now: the feedback takes the focus."""
     why: CheckWhy | None
@@ -139,6 +149,7 @@ class CheckCard:
     problem_form: Form
     told: bool
     """A line was stored just now: it takes the focus."""
+    hints: HintCard | None
 
 
 def check_card(
@@ -153,9 +164,12 @@ def check_card(
     problem: ProblemReport | None = None,
     problem_form: Form | None = None,
     told: bool = False,
+    is_second: bool = False,
+    hints: Sequence[CheckHint] = (),
+    asked: Asked = "",
 ) -> CheckCard:
     """Return a check as its reader may see it."""
-    resolved = is_resolved([row.right for row in tries])
+    resolved = is_resolved(question, [row.right for row in tries])
     form = form or CheckForm(question)
     typed = form.data.get("answer", "") if form.is_bound else ""
     matching, ordering = question.matching, question.ordering
@@ -177,14 +191,29 @@ def check_card(
         solved=any(row.right for row in tries),
         answer=_right_answer(question) if resolved else "",
         explanation=inline(question.explanation) if resolved else "",
-        tries_left=TRIES - len(tries),
+        try_number=len(tries) + 1,
+        limit=_limit(question.tries, len(tries)),
+        is_second=is_second,
         fresh=fresh,
         why=why,
         why_form=why_form or WhyForm(),
         problem=problem,
         problem_form=problem_form or ProblemForm(),
         told=told,
+        hints=hint_card(question, tries, hints, timezone.now(), resolved=resolved, asked=asked),
     )
+
+
+def _limit(tries: int, made: int) -> str:
+    if made == tries - 1:
+        return (
+            "The next try is the last; then it explains itself."
+            if made
+            else "One try; then it explains itself."
+        )
+    if made:
+        return f"{_COUNTS[tries - made]} tries are left, then it explains itself."
+    return f"{_COUNTS[tries]} tries, all of them kept. Your map counts the first."
 
 
 def _option_rows(
@@ -209,7 +238,7 @@ def _note(key: str, tries: Sequence[CheckTry]) -> str:
 
 
 def _ordinal(row: CheckTry) -> str:
-    return _ORDINALS[min(row.number, TRIES) - 1]
+    return _ORDINALS[min(row.number, len(_ORDINALS)) - 1]
 
 
 def _verdict(question: Question, key: str, tries: Sequence[CheckTry], *, resolved: bool) -> str:

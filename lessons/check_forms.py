@@ -7,6 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.forms.utils import ErrorDict
 
 from lessons.forms import LINE, number_of, places_fields, refuse_shared
 from lessons.text_checks import LONGEST_TEXT_CHARACTERS, bare
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 # From the first character that can be no part of a number: what stands there is a unit.
 _WITH_UNIT = re.compile(r"(?P<number>[-−]?[\d.,\s]*\d)\s*(?P<unit>[^\d.,\s][^\d.,]*)")
 _AMONG = "Choose among these answers."
+_RELOAD = "This form does not say which try it is. Reload the page, then answer again."
 
 
 def quantity_of(text: str, unit: str) -> float:
@@ -65,6 +67,12 @@ class CheckForm(forms.Form):
             self.fields |= places_fields(item.key for item in question.ordering.offered)
         else:
             self.fields["answer"] = self._answer()
+        # Which try the page asks for: what is sent twice counts once.
+        self.fields["try"] = forms.IntegerField(
+            required=False,
+            min_value=1,
+            error_messages=dict.fromkeys(("invalid", "min_value"), _RELOAD),
+        )
 
     def _answer(self) -> forms.Field:
         question = self.question
@@ -119,6 +127,20 @@ class CheckForm(forms.Form):
             refuse_shared(self, places)
             data["answer"] = sorted(places, key=places.__getitem__)
         return data
+
+
+class UnjudgedForm(CheckForm):
+    """What stands in the fields of a check, with nothing said against it."""
+
+    @property
+    def errors(self) -> ErrorDict:
+        return ErrorDict()
+
+
+class HintForm(forms.Form):
+    """The number of the hint that the page asks for, from 1."""
+
+    hint = forms.IntegerField(min_value=1)
 
 
 class WhyForm(forms.Form):

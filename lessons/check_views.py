@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +12,18 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from courseware.people import instructor_required, learner_required, signed_in
-from lessons import check_lines, content, progress, views
+from lessons import check_lines, content, hints, progress, views
 from lessons.check_cards import check_card, text_of
-from lessons.check_forms import CheckForm, ProblemForm, WhyForm
+from lessons.check_forms import CheckForm, HintForm, ProblemForm, UnjudgedForm, WhyForm
 from lessons.checks_marking import is_resolved
 from lessons.match_checks import settled
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponseBase
 
+    from lessons.check_cards import CheckCard
     from lessons.content import Lesson, Station
+    from lessons.hint_cards import Asked
     from lessons.models import CheckTry, ProblemReport
     from lessons.questions import Question
 
@@ -40,10 +41,62 @@ def answer(request: HttpRequest, lesson: str, check: str) -> HttpResponseBase:
     form = CheckForm(question, request.POST, settled=stays)
     if not form.is_valid():
         return _check(request, found, here, question, form=form)
-    # A resolved card says so itself: it shows every try and the explanation.
-    with suppress(progress.AlreadyResolvedError):
-        progress.answer_check(signed_in(request), found, question, form.cleaned_data["answer"])
+    said = form.cleaned_data
+    try:
+        progress.answer_check(
+            signed_in(request), found, question, said["answer"], number=said["try"]
+        )
+    except progress.AnsweredFirstError:
+        return _check(request, found, here, question, form=form, is_second=True)
+    except progress.AlreadyResolvedError:
+        # A resolved card says so itself: it shows every try and the explanation.
+        pass
     return _check(request, found, here, question, fresh=True)
+
+
+def hint(request: HttpRequest, lesson: str, check: str) -> HttpResponseBase:
+    """Show the hints of a check as they stand (GET), or ask for one (POST)."""
+    if request.method == "POST":
+        return _ask_hint(request, lesson, check)
+    return _hints_now(request, lesson, check)
+
+
+@require_POST
+@learner_required
+def _ask_hint(request: HttpRequest, lesson: str, check: str) -> HttpResponseBase:
+    found, here, question = _check_or_404(lesson, check)
+    form = HintForm(request.POST)
+    number = form.cleaned_data["hint"] if form.is_valid() else 0
+    try:
+        hints.ask_hint(signed_in(request), found, question, number)
+    except hints.NoHintError:
+        return _hints(
+            request, found, here, question, "none" if number > len(question.hints) else ""
+        )
+    return _hints(request, found, here, question, "now")
+
+
+@require_safe
+@learner_required
+def _hints_now(request: HttpRequest, lesson: str, check: str) -> HttpResponseBase:
+    found, here, question = _check_or_404(lesson, check)
+    if not views.is_htmx(request):
+        return redirect(views.address(found, here) + f"#check-{question.key}")
+    return _hints(request, found, here, question, "")
+
+
+def _hints(
+    request: HttpRequest, found: Lesson, here: Station, question: Question, asked: Asked
+) -> HttpResponseBase:
+    """Answer with the hints alone or, without JavaScript, with the page and what stands in its form."""
+    if not question.hints:
+        raise Http404
+    if views.is_htmx(request):
+        context = {"card": _card(request, found, question, asked=asked)}
+        return render(request, "lessons/_check_hints.html", context)
+    kept = UnjudgedForm(question, request.POST)
+    card = _card(request, found, question, asked=asked, form=kept)
+    return views.station_page(request, found, here, replaced={question.key: card})
 
 
 @require_POST
@@ -77,22 +130,28 @@ def _check(
     is_bad = any(name in shown for name in ("form", "why_form", "problem_form"))
     if not is_bad and not views.is_htmx(request):
         return redirect(views.address(found, here) + f"#check-{question.key}")
-    mine = progress.progress_of(request.user, found)
-    lines = check_lines.lines_of(request.user, found)
-    card = check_card(
-        found,
-        question,
-        mine.tries.get(question.key, []),
-        why=lines.whys.get(question.key),
-        problem=lines.problems.get(question.key),
-        **shown,
-    )
+    card = _card(request, found, question, **shown)
     status = 422 if is_bad else 200
     if views.is_htmx(request):
+        mine = progress.progress_of(request.user, found)
         untried = views.untried_in(here, mine)
         context = {"card": card, "untried": untried, "read": here.slug in mine.read}
         return render(request, "lessons/_check_answered.html", context, status=status)
     return views.station_page(request, found, here, replaced={question.key: card}, status=status)
+
+
+def _card(request: HttpRequest, found: Lesson, question: Question, **shown: Any) -> CheckCard:
+    mine = progress.progress_of(request.user, found)
+    lines = check_lines.lines_of(request.user, found)
+    return check_card(
+        found,
+        question,
+        mine.tries.get(question.key, []),
+        hints=mine.hints.get(question.key, []),
+        why=lines.whys.get(question.key),
+        problem=lines.problems.get(question.key),
+        **shown,
+    )
 
 
 def _check_or_404(lesson: str, check: str) -> tuple[Lesson, Station, Question]:
@@ -107,7 +166,7 @@ def _resolved_or_404(
     request: HttpRequest, lesson: str, check: str
 ) -> tuple[Lesson, Station, Question]:
     found, here, question = _check_or_404(lesson, check)
-    if not is_resolved([row.right for row in _tries(request, found, question)]):
+    if not is_resolved(question, [row.right for row in _tries(request, found, question)]):
         raise Http404
     return found, here, question
 

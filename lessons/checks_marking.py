@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from lessons.questions import Question
 
-TRIES = 2
-"""After so many tries, or a right answer, a check is resolved: it explains, and takes no more."""
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -72,6 +69,6 @@ def _mark_number(question: Question, chosen: Sequence[str]) -> Verdict:
     return Verdict(right=False, feedback=((near or fallback)[0].feedback,))
 
 
-def is_resolved(verdicts: Sequence[bool]) -> bool:
+def is_resolved(question: Question, verdicts: Sequence[bool]) -> bool:
     """Tell whether a check explains itself and takes no more tries."""
-    return any(verdicts) or len(verdicts) >= TRIES
+    return any(verdicts) or len(verdicts) >= question.tries

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "stations_read": ("lesson", "station", "read_at"),
-    "check_tries": ("lesson", "check_key", "number", "answer", "right", "tried_at"),
+    "check_tries": ("lesson", "check_key", "number", "answer", "right", "hints", "tried_at"),
+    "check_hints": ("lesson", "check_key", "number", "asked_at", "opens_at"),
     "check_whys": ("lesson", "check_key", "why", "said_at"),
     "problem_reports": ("lesson", "check_key", "problem", "reported_at", "done_at"),
     "prediction_commits": (

@@ -62,6 +62,8 @@ class CheckTry(models.Model):
     """A list of texts: keys of the chosen options, one number or text as it was typed, pairs
     ``left:right`` of keys, or all keys in the learner's order."""
     right = models.BooleanField()
+    hints = models.PositiveSmallIntegerField(default=0)
+    """Hints that were open when it was made."""
     tried_at = models.DateTimeField(auto_now_add=True)
 
     objects = OwnedQuerySet.as_manager()
@@ -77,6 +79,38 @@ class CheckTry(models.Model):
 
     def __str__(self) -> str:
         return f"try {self.number} of {self.learner_id} at {self.lesson}/{self.check_key}"
+
+
+class CheckHint(models.Model):
+    """A hint that a learner has asked for, the first one first. Rows are only ever added."""
+
+    learner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="check_hints"
+    )
+    lesson = models.SlugField(max_length=80)
+    check_key = models.SlugField(max_length=80)
+    number = models.PositiveSmallIntegerField()
+    """Which hint of the check, from 1."""
+    asked_at = models.DateTimeField()
+    opens_at = models.DateTimeField()
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("number",)
+        constraints = (
+            models.UniqueConstraint(
+                fields=["learner", "lesson", "check_key", "number"],
+                name="check_hint_is_one_a_number",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"hint {self.number} of {self.learner_id} at {self.lesson}/{self.check_key}"
+
+    def is_open(self, now: datetime, wrong_tries: int) -> bool:
+        """Tell whether it may be read: its wait is over, or a wrong try has been made for it."""
+        return self.opens_at <= now or wrong_tries >= self.number
 
 
 class CheckWhy(models.Model):

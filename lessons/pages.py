@@ -95,7 +95,9 @@ def slots(
             question = station.checks[part.value]
             tries = progress.tries.get(part.value, [])
             why, problem = lines.whys.get(part.value), lines.problems.get(part.value)
-            return Slot("check", card=check_card(lesson, question, tries, why=why, problem=problem))
+            hints = progress.hints.get(part.value, ())
+            card = check_card(lesson, question, tries, why=why, problem=problem, hints=hints)
+            return Slot("check", card=card)
         if part.kind == "predict":
             text = station.predictions[part.value]
             commit = progress.commits.get(part.value)

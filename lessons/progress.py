@@ -10,10 +10,12 @@ from django.utils import timezone
 
 from lessons import computing
 from lessons.checks_marking import is_resolved, mark
-from lessons.models import CheckTry, PredictionCommit, StationRead
+from lessons.hints import hints_at, open_count
+from lessons.models import CheckHint, CheckTry, PredictionCommit, StationRead
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
     from django.contrib.auth.models import AnonymousUser
 
@@ -27,12 +29,17 @@ class AlreadyResolvedError(Exception):
     """The check explains itself already and takes no more tries."""
 
 
+class AnsweredFirstError(Exception):
+    """Another answer has been kept as this try: from another window, or a moment before."""
+
+
 @dataclass
 class Progress:
     """One learner's way through one lesson."""
 
     read: set[str] = field(default_factory=set)
     tries: dict[str, list[CheckTry]] = field(default_factory=dict)
+    hints: dict[str, list[CheckHint]] = field(default_factory=dict)
     commits: dict[str, PredictionCommit] = field(default_factory=dict)
 
     def state_of(self, station: Station) -> str:
@@ -72,6 +79,9 @@ def progress_of(user: User | AnonymousUser, lesson: Lesson) -> Progress:
     )
     for row in CheckTry.objects.visible_to(user).filter(**mine).order_by("number"):
         progress.tries.setdefault(row.check_key, []).append(row)
+    if any(check.hints for station in lesson.stations for check in station.checks.values()):
+        for hint in CheckHint.objects.visible_to(user).filter(**mine).order_by("number"):
+            progress.hints.setdefault(hint.check_key, []).append(hint)
     return progress
 
 
@@ -87,19 +97,29 @@ def tries_at(learner: User, lesson: Lesson, question: Question) -> list[CheckTry
 
 
 def answer_check(
-    learner: User, lesson: Lesson, question: Question, chosen: Sequence[str]
+    learner: User,
+    lesson: Lesson,
+    question: Question,
+    chosen: Sequence[str],
+    *,
+    number: int | None = None,
+    now: datetime | None = None,
 ) -> CheckTry:
-    """Mark one try and keep it.
+    """Mark one try and keep it, with the number of hints that are open now.
 
-    Raises ValueError for an answer that the question does not offer, and AlreadyResolvedError
-    if it takes no more. Of two tries sent at once, one is kept and the other refused.
+    ``number`` says which try the page asked for, from 1. The same answer sent again as the same try (two clicks, a
+    response that was lost) spends nothing and returns what was kept. Raises ValueError for an answer that the
+    question does not offer, AnsweredFirstError if another answer was kept as this try, and AlreadyResolvedError
+    if the check takes no more.
     """
     verdict = mark(question, chosen)
-    mine = CheckTry.objects.filter(learner=learner, lesson=lesson.slug, check_key=question.key)
+    now = now or timezone.now()
     try:
         with transaction.atomic():
-            earlier = list(mine.values_list("right", flat=True))
-            if is_resolved(earlier):
+            earlier = tries_at(learner, lesson, question)
+            if number is not None and number <= len(earlier):
+                return _same(earlier[number - 1], chosen)
+            if is_resolved(question, [row.right for row in earlier]):
                 raise AlreadyResolvedError
             return CheckTry.objects.create(
                 learner=learner,
@@ -108,9 +128,20 @@ def answer_check(
                 number=len(earlier) + 1,
                 answer=list(chosen),
                 right=verdict.right,
+                hints=open_count(hints_at(learner, lesson, question), now, len(earlier)),
             )
     except IntegrityError as error:
-        raise AlreadyResolvedError from error
+        # Both read the same tries; the number that they wrote is one try, and the other's.
+        kept = tries_at(learner, lesson, question)
+        if not kept:
+            raise AnsweredFirstError from error
+        return _same(kept[-1], chosen)
+
+
+def _same(kept: CheckTry, chosen: Sequence[str]) -> CheckTry:
+    if kept.answer != list(chosen):
+        raise AnsweredFirstError
+    return kept
 
 
 def commit_prediction(

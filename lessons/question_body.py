@@ -49,6 +49,8 @@ class Body:
     text: str
     items: tuple[Item, ...]
     explanation: str
+    hints: tuple[str, ...] = ()
+    """In the order in which they open."""
 
 
 def option_key(text: str) -> str:
@@ -60,15 +62,18 @@ def body_of(source: str, *, counted: bool = False, nested: bool = False) -> Body
     """Sort the lines of a block.
 
     Items begin with ``- ``, or with ``1. `` if they are ``counted``; ``nested`` ones may have items
-    under them. Raises QuestionError if question or explanation is missing or a line fits nowhere.
+    under them. A hint is a line after ``? ``. Raises QuestionError if question or explanation is missing or a line fits nowhere.
     """
     text: list[str] = []
     explanation: list[str] = []
     items: list[Item] = []
+    hints: list[str] = []
     begins = _COUNTED if counted else _ITEM
     for place, line in enumerate(source.splitlines()):
         if line.startswith("> "):
             explanation.append(line[2:])
+        elif line.startswith("? "):
+            hints.append(line[2:].strip())
         elif match := begins.fullmatch(line):
             items.append(_item(place, match))
         elif line.startswith("  ") and line.strip() and (items or line.startswith("  > ")):
@@ -77,7 +82,7 @@ def body_of(source: str, *, counted: bool = False, nested: bool = False) -> Body
             raise QuestionError("text after the options: indent it, or start it with “> ”", place)
         else:
             text.append(line)
-    body = Body("\n".join(text).strip(), tuple(items), " ".join(explanation).strip())
+    body = Body("\n".join(text).strip(), tuple(items), " ".join(explanation).strip(), tuple(hints))
     if not body.text:
         raise QuestionError("the question is missing")
     if not body.explanation:

@@ -6,6 +6,7 @@
       > why it tempts, and what is wrong with it
     - [x] the right one
       > why
+    ? A hint: it opens when it is asked for, and after a wait.
     > What stands there once the check is resolved.
 
 A number has no boxes: ``- = name`` or ``- 320`` is a tempting value, ``- otherwise`` any other. What
@@ -15,7 +16,7 @@ the items of the other kinds look like stands in match_checks, order_checks and 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from lessons.match_checks import Matching, parse_matching
@@ -25,11 +26,15 @@ from lessons.question_body import Body, QuestionError, body_of, option_key
 from lessons.text_checks import ShortText, parse_short_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 type Kind = Literal["one", "many", "number", "match", "order", "text"]
 KINDS: tuple[Kind, ...] = ("one", "many", "number", "match", "order", "text")
 _LEAST_OPTIONS = 2
+TRIES = 2
+MOST_TRIES = 5
+WAIT_S = 30
+_WAITS_S = (5, 300)
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,12 @@ class Question:
     matching: Matching | None = None
     ordering: Ordering | None = None
     short_text: ShortText | None = None
+    hints: tuple[str, ...] = ()
+    """Each opens only after the one before it."""
+    wait_s: int = WAIT_S
+    """So long after it was asked for a hint opens, unless a wrong try has been made for it."""
+    tries: int = TRIES
+    """After so many, or a right one, the check is resolved: it explains, and takes no more."""
 
     @property
     def right_keys(self) -> frozenset[str]:
@@ -88,6 +99,30 @@ def parse_question(key: str, options: Mapping[str, str], source: str) -> Questio
     if kind not in KINDS:
         raise QuestionError(f"kind: {kind!r}: write {', '.join(KINDS[:-1])} or {KINDS[-1]}")
     body = body_of(source, counted=kind == "order", nested=kind == "match")
+    wait_s = _wait_s(options, body.hints)
+    asked = _asked(key, kind, options, body)
+    return replace(asked, tries=_tries(options), wait_s=wait_s, hints=body.hints)
+
+
+def _tries(options: Mapping[str, str]) -> int:
+    said = options.get("tries", f"{TRIES}")
+    if not said.isdecimal() or not 1 <= int(said) <= MOST_TRIES:
+        raise QuestionError(f"tries: {said!r}: write a number from 1 to {MOST_TRIES}")
+    return int(said)
+
+
+def _wait_s(options: Mapping[str, str], hints: Sequence[str]) -> int:
+    said = options.get("wait", f"{WAIT_S} s")
+    match = re.fullmatch(r"(\d+) s", said)
+    least, most = _WAITS_S
+    if match is None or not least <= int(match[1]) <= most:
+        raise QuestionError(f"wait: {said!r}: write seconds from {least} to {most}, such as 45 s")
+    if "wait" in options and not hints:
+        raise QuestionError("wait: nothing waits: write a hint, a line after “? ”, or leave it out")
+    return int(match[1])
+
+
+def _asked(key: str, kind: Kind, options: Mapping[str, str], body: Body) -> Question:
     if kind == "match":
         matching = parse_matching(body.items)
         return Question(key, kind, body.text, body.explanation, matching=matching)

@@ -43,9 +43,9 @@ def progress_everywhere(learner: User) -> dict[str, Progress]:
 
 
 def first_tries(progress: dict[str, Progress]) -> dict[Place, bool]:
-    """Return of each check that was tried whether the first try was right."""
+    """Return of each check that was tried whether the first try was right, without a hint."""
     return {
-        (slug, key): rows[0].right
+        (slug, key): rows[0].right and not rows[0].hints
         for slug, mine in progress.items()
         for key, rows in mine.tries.items()
     }

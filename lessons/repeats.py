@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from lessons import content, record
@@ -37,7 +38,8 @@ def scheduled_for(learner: User) -> tuple[Scheduled, ...]:
 
 
 def _missed(learner: User) -> list[Missed]:
-    checks = CheckTry.objects.visible_to(learner).filter(number=1, right=False)
+    firsts = CheckTry.objects.visible_to(learner).filter(number=1)
+    checks = firsts.filter(Q(right=False) | Q(hints__gt=0))
     return [
         Missed(Item("check", row.lesson, row.check_key), timezone.localdate(row.tried_at))
         for row in checks

@@ -28,7 +28,7 @@ class LayerShown:
     """Checks in the layer's stations."""
     tried: int
     at_once: int
-    """Of these, right on the first try."""
+    """Of these, right on the first try, without a hint."""
     drills: int
     """Drills of the layer's symptoms."""
     solved: int
@@ -38,7 +38,7 @@ class LayerShown:
     ahead: tuple[Lesson, Station] | None
     """The layer's first station that is not done."""
     missed: tuple[Lesson, Station] | None
-    """The layer's first station with a check that was wrong on the first try."""
+    """The layer's first station with a check that was wrong on the first try, or right with a hint."""
     unsolved: str
     """Number of the layer's first drill that is not solved; empty once all are."""
 
@@ -58,7 +58,7 @@ def map_of_layers(
 ) -> tuple[LayerShown, ...]:
     """Return the five layers in the order in which a request meets them.
 
-    ``first_tries`` tells of each check that was tried whether the first try was right, ``done`` holds
+    ``first_tries`` tells of each check that was tried whether the first try was right without a hint, ``done`` holds
     the stations that are read with every check tried, ``drills`` the numbers of all drills by layer and ``solved``
     those that a person solved, ``labs_passed`` the slugs of labs by layer. A station of several layers counts in
     each; one that names no layer is about all of them and counts in none.

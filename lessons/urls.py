@@ -15,6 +15,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("<slug:lesson>/<slug:station>/", views.station, name="station"),
     path("<slug:lesson>/<slug:station>/read/", views.read, name="read"),
     path("<slug:lesson>/checks/<slug:check>/", check_views.answer, name="answer"),
+    path("<slug:lesson>/checks/<slug:check>/hint/", check_views.hint, name="hint"),
     path("<slug:lesson>/checks/<slug:check>/why/", check_views.why, name="why"),
     path("<slug:lesson>/checks/<slug:check>/problem/", check_views.problem, name="problem"),
     path("<slug:lesson>/demos/<slug:demo>/", demo_views.demo, name="demo"),

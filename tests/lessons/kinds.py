@@ -45,6 +45,9 @@ Which flag caps how many sequences run at once?
 NUMBER = """\
 How many requests arrive a second?
 
+? All who wait have come since the oldest of them did.
+? 47 wait, and the oldest came 1.1 s ago.
+
 - 47
   > That is how many wait.
 - otherwise
@@ -55,7 +58,14 @@ OPTIONS = {
     "match": {"kind": "match"},
     "order": {"kind": "order"},
     "text": {"kind": "text"},
-    "number": {"kind": "number", "answer": "43", "within": "2 %", "unit": "/s"},
+    "number": {
+        "kind": "number",
+        "answer": "43",
+        "within": "2 %",
+        "unit": "/s",
+        "tries": "3",
+        "wait": "5 s",
+    },
 }
 BODIES = {"match": MATCH, "order": ORDER, "text": TEXT, "number": NUMBER}
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from lessons.checks_marking import is_resolved, mark
@@ -63,8 +65,12 @@ def test_an_answer_that_the_question_does_not_offer_is_refused(question, chosen)
         mark(question, chosen)
 
 
-def test_a_check_is_resolved_by_a_right_answer_or_by_two_tries():
-    assert not is_resolved([])
-    assert not is_resolved([False])
-    assert is_resolved([True])
-    assert is_resolved([False, False])
+def test_a_check_is_resolved_by_a_right_answer_or_by_as_many_tries_as_it_takes():
+    assert not is_resolved(ONE, [])
+    assert not is_resolved(ONE, [False])
+    assert is_resolved(ONE, [True])
+    assert is_resolved(ONE, [False, False])
+    longer = replace(ONE, tries=4)
+    assert not is_resolved(longer, [False] * 3)
+    assert is_resolved(longer, [False] * 4)
+    assert is_resolved(replace(ONE, tries=1), [False])

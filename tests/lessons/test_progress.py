@@ -1,6 +1,5 @@
 import pytest
 from django.contrib.auth.models import AnonymousUser
-from django.db import IntegrityError
 
 from lessons import progress
 from lessons.models import CheckTry, PredictionCommit, StationRead
@@ -48,16 +47,6 @@ def test_every_try_is_kept_and_a_third_is_refused(learner):
     with pytest.raises(progress.AlreadyResolvedError):
         progress.answer_check(learner, LESSON, CHECK, [RIGHT])
     assert list(CheckTry.objects.values_list("number", "right")) == [(1, False), (2, True)]
-
-
-def test_two_tries_at_once_keep_one(learner, monkeypatch):
-    def collide(**fields):
-        raise IntegrityError
-
-    monkeypatch.setattr(CheckTry.objects, "create", collide, raising=False)
-    monkeypatch.setattr("lessons.progress.CheckTry.objects.filter", CheckTry.objects.filter)
-    with pytest.raises(progress.AlreadyResolvedError):
-        progress.answer_check(learner, LESSON, CHECK, [WRONG])
 
 
 def test_the_first_commit_stands(learner):

@@ -24,9 +24,24 @@ def test_an_option_keeps_its_key_when_others_move():
     assert first.right_keys == second.right_keys
 
 
+def test_hints_and_limits_are_read_with_the_question():
+    body = "Ask?\n\n? Look here.\n\n- [ ] a\n  > tempts\n- [x] b\n? Look there.\n> Because."
+    question = parse_question("q", {"kind": "one", "tries": "3", "wait": "45 s"}, body)
+    assert question.hints == ("Look here.", "Look there.")
+    assert (question.tries, question.wait_s) == (3, 45)
+    assert (question.text, question.explanation) == ("Ask?", "Because.")
+    plain = parse_question("q", {"kind": "one"}, ONE)
+    assert (plain.tries, plain.hints) == (2, ())
+
+
 @pytest.mark.parametrize(
     ("options", "body", "words"),
     [
+        ({"kind": "one", "tries": "0"}, ONE, "write a number from 1 to 5"),
+        ({"kind": "one", "tries": "many"}, ONE, "write a number from 1 to 5"),
+        ({"kind": "one", "wait": "soon"}, f"{ONE}\n? a", "write seconds from 5 to 300"),
+        ({"kind": "one", "wait": "1 s"}, f"{ONE}\n? a", "write seconds from 5 to 300"),
+        ({"kind": "one", "wait": "45 s"}, ONE, "nothing waits"),
         ({}, ONE, "write one, many, number, match, order or text"),
         ({"kind": "one"}, "- [x] b\n- [ ] a\n  > t\n> e", "question is missing"),
         ({"kind": "one"}, "A?\n- [x] b\n- [ ] a\n  > t", "explanation is missing"),
