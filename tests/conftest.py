@@ -7,6 +7,11 @@ from courseware.models import User
 from tests.factories import UserFactory
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--every-look``: browser tests in each theme at each width, not in two of the four."""
+    parser.addoption("--every-look", action="store_true", help="every theme at every width")
+
+
 @pytest.fixture
 def learner(db) -> User:
     return UserFactory()

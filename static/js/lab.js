@@ -120,10 +120,27 @@ document.addEventListener("htmx:afterSwap", (event) => {
   }
 });
 
-// The number beside a slider follows it.
+// The number beside a slider follows it. What is moved but not kept yet outlives a room that is drawn anew.
+const unkept = new Map();
 document.addEventListener("input", (event) => {
   if (event.target.type !== "range") return;
   const value = Number(event.target.value);
+  unkept.set(event.target.id, event.target.value);
   event.target.removeAttribute("data-unset");
   event.target.parentElement.querySelector("output").textContent = value ? `${value}%` : "out";
+});
+document.addEventListener("htmx:afterRequest", (event) => {
+  const slider = event.detail.elt;
+  if (slider.type !== "range" || !event.detail.successful) return;
+  const kept = event.detail.requestConfig.formData.get(slider.name);
+  if (unkept.get(slider.id) === kept) unkept.delete(slider.id);
+});
+document.addEventListener("htmx:afterSettle", (event) => {
+  if (event.detail.target !== room) return;
+  for (const [id, value] of unkept) {
+    const slider = document.getElementById(id);
+    if (!slider) continue;
+    slider.value = value;
+    for (const name of ["input", "change"]) slider.dispatchEvent(new Event(name, { bubbles: true }));
+  }
 });

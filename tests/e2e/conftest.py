@@ -7,6 +7,7 @@ if the browser's console shows an error or the CSP blocks anything.
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import shutil
 import signal
@@ -40,7 +41,10 @@ FLAGS = [
     "--disable-sync",
     "--disable-dev-shm-usage",
 ]
+THEMES = ("light", "dark")
 WIDTHS = {"phone": 320, "desk": 1280}
+LOOKS = (("light", "desk"), ("dark", "phone"))
+"""Each theme and each width once: colours do not depend on the width, nor does the layout on the theme."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -59,18 +63,27 @@ class LiveSite:
     folder: Path
     environment: dict[str, str]
     process: subprocess.Popen[bytes]
+    commands: subprocess.Popen[str] | None = None
     serial: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def manage(self, *arguments: str) -> str:
         """Run a management command on the live database and return what it printed."""
-        return subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=ROOT,
-            env=self.environment,
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout.strip()
+        if self.commands is None:
+            self.commands = subprocess.Popen(
+                [sys.executable, Path(__file__).with_name("commands.py")],
+                cwd=ROOT,
+                env={**self.environment, "PYTHONPATH": str(ROOT)},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        pipe_in, pipe_out = self.commands.stdin, self.commands.stdout
+        assert pipe_in and pipe_out
+        pipe_in.write(json.dumps(arguments) + "\n")
+        pipe_in.flush()
+        answer = pipe_out.readline()
+        assert answer, f"manage.py {' '.join(arguments)} ended"
+        return str(json.loads(answer)).strip()
 
     def log(self, name: str) -> str:
         """Return what a part has printed: broker, worker, beat or web."""
@@ -124,6 +137,9 @@ def live_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveSite]:
         _wait_for(site, output)
         yield site
     finally:
+        if site.commands is not None:
+            site.commands.kill()
+            site.commands.communicate()
         with suppress(ProcessLookupError):
             process.send_signal(signal.SIGTERM)
         process.wait(timeout=60)
@@ -206,16 +222,24 @@ def sign_in(live_site: LiveSite) -> Callable[..., str]:
     return enter
 
 
-@pytest.fixture(params=["light", "dark"])
-def theme(request: pytest.FixtureRequest) -> str:
-    """Run the test once in each theme; pass it to ``new_page(theme=theme)``."""
-    return request.param
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that takes ``look`` light on a desk and dark on a phone; with ``--every-look`` in all four ways."""
+    if "look" in metafunc.fixturenames:
+        every = metafunc.config.getoption("every_look")
+        looks = [(t, w) for t in THEMES for w in WIDTHS] if every else LOOKS
+        metafunc.parametrize("look", looks, ids=["-".join(look) for look in looks])
 
 
-@pytest.fixture(params=WIDTHS.values(), ids=WIDTHS.keys())
-def width(request: pytest.FixtureRequest) -> int:
-    """Run the test once for each width; pass it to ``new_page(width=width)``."""
-    return request.param
+@pytest.fixture
+def theme(look: tuple[str, str]) -> str:
+    """The theme of this run; pass it to ``new_page(theme=theme)``."""
+    return look[0]
+
+
+@pytest.fixture
+def width(look: tuple[str, str]) -> int:
+    """The width of this run, in pixels; pass it to ``new_page(width=width)``."""
+    return WIDTHS[look[1]]
 
 
 @pytest.fixture(scope="session")

@@ -1,11 +1,8 @@
 """A whole incident in a real browser, with a real worker and broker behind it."""
 
 import re
-import time
-from contextlib import suppress
 
 import pytest
-from playwright.sync_api import TimeoutError as NotShown
 
 LAB = "/labs/preemption-storm/"
 EXCHANGE = "[id^=exchange-]"
@@ -34,13 +31,9 @@ def act(page, button: str) -> None:
 
 
 def rule_out(page, name: str) -> None:
-    """Move a slider to 0; again if the room was drawn anew under the hand."""
-    for _ in range(3):
-        page.locator(f"#belief-{name}").fill("0")
-        with suppress(NotShown):
-            page.locator(f"#belief-{name}-label.struck").wait_for(timeout=5_000)
-            return
-    pytest.fail(f"{name} cannot be ruled out")
+    """Move a slider to 0 and wait until that is kept."""
+    page.locator(f"#belief-{name}").fill("0")
+    page.locator(f"#belief-{name}-label.struck").wait_for()
 
 
 def diagnose(page) -> None:
@@ -108,11 +101,10 @@ def test_an_incident_from_page_to_debrief(
     assert complaints == []
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_panel_of_the_dashboard_is_drawn_where_it_was_asked_for(
-    new_page, sign_in, theme, axe, no_sideways_scroll, complaints
+    new_page, sign_in, theme, width, axe, no_sideways_scroll, complaints
 ):
-    page = new_page(theme=theme, width=320)
+    page = new_page(theme=theme, width=width)
     sign_in(page)
     start(page)
     predict(page)
@@ -129,19 +121,6 @@ def test_a_panel_of_the_dashboard_is_drawn_where_it_was_asked_for(
     assert complaints == []
 
 
-def test_the_first_evidence_is_there_within_a_second(page, sign_in):
-    sign_in(page)
-    start(page)
-    predict(page)
-    took = []
-    for tool in ("counters", "gpu", "waiting", "ledger", "gaps", "dcgm", "log", "router") * 2:
-        before = time.monotonic()
-        act(page, f"#tool-{tool}")
-        took.append(time.monotonic() - before)
-    # One machine runs the site, the worker, the browser and the test: the slowest three of sixteen are let go.
-    assert sorted(took)[-4] < 1.0, took
-
-
 def test_a_refused_line_stays_in_the_field_and_an_answered_one_leaves_it(page, sign_in, complaints):
     sign_in(page)
     start(page)
@@ -156,9 +135,9 @@ def test_a_refused_line_stays_in_the_field_and_an_answered_one_leaves_it(page, s
     page.locator("#price", has_text="0:30").wait_for()
     field.press("Enter")
     page.locator(EXCHANGE).nth(1).wait_for()
-    page.wait_for_timeout(200)
+    page.locator("#under-way > *").first.wait_for(state="detached")
     assert field.input_value() == ""
-    assert page.evaluate("document.activeElement.id") == "cmd"
+    page.locator("#cmd:focus").wait_for()
     assert complaints == []
 
 
@@ -216,15 +195,14 @@ def test_the_room_is_worked_from_the_keyboard(page, sign_in, focus_is_visible):
     focus_is_visible(page)
     page.keyboard.press("Enter")
     page.locator(EXCHANGE).first.wait_for()
-    page.wait_for_timeout(200)
-    assert page.evaluate("document.activeElement.id") == "tool-ledger"
+    page.locator("#under-way > *").first.wait_for(state="detached")
+    page.locator("#tool-ledger:focus").wait_for()
     page.keyboard.press("Tab")
     focus_is_visible(page)
     page.locator("#belief-demand").focus()
     page.keyboard.press("ArrowRight")
-    page.wait_for_timeout(600)
-    assert page.evaluate("document.activeElement.id") == "belief-demand"
-    assert page.locator("output[for=belief-demand]").inner_text() == "25%"
+    page.locator("output[for=belief-demand]", has_text="25%").wait_for()
+    page.locator("#belief-demand:focus").wait_for()
 
 
 def test_one_slider_leaves_the_others_where_they_are(page, sign_in):
@@ -238,6 +216,19 @@ def test_one_slider_leaves_the_others_where_they_are(page, sign_in):
     page.reload()
     told = page.locator(".beliefs output").all_inner_texts()
     assert told == ["open", "75%", "out", "open", "open"]
+
+
+def test_a_slider_under_the_hand_outlives_a_room_that_is_drawn_anew(page, sign_in):
+    sign_in(page)
+    start(page)
+    predict(page)
+    page.locator("#belief-router").evaluate(
+        "(slider) => { slider.value = '0'; slider.dispatchEvent(new Event('input', {bubbles: true})) }"
+    )
+    act(page, "#tool-ledger")
+    page.locator("#belief-router-label.struck").wait_for()
+    page.reload()
+    assert page.locator("#belief-router").input_value() == "0"
 
 
 def test_the_act_column_scrolls_with_the_page_and_leads_to_its_parts(page, sign_in):

@@ -69,7 +69,7 @@ def test_a_check_is_answered_from_the_keyboard_and_keeps_both_tries(page, sign_i
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     check.locator(".feedback").first.wait_for()
-    assert page.evaluate("document.activeElement.className").startswith("feedback")
+    check.locator(".feedback:focus").wait_for()
     axe(page)
     check.locator("input[type=radio]").nth(2).check()
     check.get_by_role("button", name="Try again").click()
@@ -86,7 +86,7 @@ def test_what_was_typed_survives_a_mistake(page, sign_in, complaints):
     card = page.locator("#prediction-pool-atlas")
     card.locator(".errors").wait_for()
     assert card.get_by_label("Value").input_value() == "plenty"
-    assert page.evaluate("document.activeElement.name") == "value"
+    card.locator("[name=value]:focus").wait_for()
     complaints.clear()  # The browser notes the 422.
     card.get_by_label("Value").fill("114,688")
     card.get_by_role("button", name="Commit").click()

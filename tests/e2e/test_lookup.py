@@ -5,7 +5,6 @@ import pytest
 PAGES = ["/symptoms/", "/symptoms/1.1/", "/glossary/", "/search/?q=kv"]
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 320)])
 def test_what_one_looks_up_is_clean(theme, width, new_page, axe, no_sideways_scroll, complaints):
     page = new_page(width=width, theme=theme)
     for path in PAGES:
@@ -34,7 +33,6 @@ def test_a_search_works_without_scripts(new_page):
     assert "found for “kv pool”" in page.locator("#found").inner_text()
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 320), ("dark", 1280)])
 def test_a_drill_goes_from_the_first_measurement_to_the_debrief(
     theme, width, new_page, sign_in, axe, no_sideways_scroll, complaints
 ):

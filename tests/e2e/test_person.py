@@ -31,7 +31,6 @@ def missed(live_site, sign_in):
     return enter
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 320)])
 def test_a_persons_own_pages_are_clean(
     theme, width, new_page, missed, axe, no_sideways_scroll, complaints
 ):
