@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from labs import worlds
+from labs.atoms import atoms_of, keeping
 from labs.log import diagnostic_readings, operations_of, spent_s
 from labs.marking import evidence, healthy, mechanism, mitigation, scope, shown, total
 from labs.marking.economy import economy, economy_part
@@ -13,17 +14,18 @@ from labs.marking.localisation import CausalGraph, localisation_part
 from labs.marking.parts import CouldNotBeGraded, Part, uncommitted
 from labs.reveal import best_value, prediction_revealed, worth_of_first_readings
 from labs.specs import unit_word
-from labs.twins import Twins, atoms_of, keeping
+from labs.twins import Twins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from labs.atoms import Atom
     from labs.incident import Progress
     from labs.log import Entry, Route
     from labs.marking.economy import Economy, ReadingTaken
     from labs.marking.table import Table
     from labs.specs import LabSpec
-    from labs.twins import Atom, ToldTwin, Twin
+    from labs.twins import ToldTwin, Twin
 
 MOST_ATOMS = 4
 DIFFERS = "Your log, run again, gives another world than the one that you left."
@@ -127,6 +129,8 @@ class Runs:
     now: ToldTwin
     nothing: ToldTwin
     reference: ToldTwin
+    whole: mitigation.Rerun
+    """The world as it was left, against the other two."""
     atoms: list[mitigation.ChangeRerun]
     in_force: tuple[Atom, ...]
     changed: bool
@@ -139,7 +143,7 @@ def _runs(case: Case, progress: Progress | None) -> Runs:
     changes = [timed for timed in operations if timed.operation["verb"] != "slowdown"]
     since_s = changes[0].at_s if changes else None
     tried = tuple(dict.fromkeys(atom for timed in changes for atom in atoms_of(timed.operation)))
-    now = twins.tell(operations, since_s=since_s)
+    now = twins.tell(operations, since_s=since_s, digest=True)
     in_force = now.in_force[:MOST_ATOMS]
     nothing = twins.tell(keeping(operations, frozenset()), since_s=since_s)
     best = twins.tell(case.reference.operations, since_s=since_s)
@@ -149,18 +153,21 @@ def _runs(case: Case, progress: Progress | None) -> Runs:
             twin.passes, mitigation.mean_restored(twin.fared, nothing.fared, best.fared)
         )
 
+    whole = judged(now)
     reruns: list[mitigation.ChangeRerun] = []
     everything = frozenset(tried)
     for target, kind in dict.fromkeys((*in_force, *tried[: 2 * MOST_ATOMS])):
         atom = (target, kind)
         alone = judged(twins.run(keeping(operations, frozenset({atom})), since_s=since_s))
-        without = judged(twins.run(keeping(operations, everything - {atom}), since_s=since_s))
+        without = None
+        if mitigation.wants_without(whole, alone):
+            without = judged(twins.run(keeping(operations, everything - {atom}), since_s=since_s))
         reruns.append(
             mitigation.ChangeRerun(
                 target, kind, touches_cause=alone.passes, alone=alone, without=without
             )
         )
-    return Runs(now, nothing, best, reruns, in_force, changed=bool(in_force))
+    return Runs(now, nothing, best, whole, reruns, in_force, changed=bool(in_force))
 
 
 # ------------------------------------------------------------------------------------- what was said
@@ -243,10 +250,6 @@ def _proved(case: Case) -> Part:
 
 
 def _economy(case: Case, runs: Runs) -> Economy:
-    whole = mitigation.Rerun(
-        runs.now.passes,
-        mitigation.mean_restored(runs.now.fared, runs.nothing.fared, runs.reference.fared),
-    )
     # In a healthy control a change is marked as one, not as a false fix too.
     return economy(
         case.table,
@@ -256,7 +259,7 @@ def _economy(case: Case, runs: Runs) -> Economy:
         best_value=best_value(case.spec, case.table),
         budget_s=case.spec.diagnosis_budget_s,
         spent_s=spent_s(case.log),
-        false_fixes=mitigation.false_fixes(whole, runs.atoms) if case.is_fault else 0,
+        false_fixes=mitigation.false_fixes(runs.whole, runs.atoms) if case.is_fault else 0,
     )
 
 
@@ -272,7 +275,6 @@ def _left_alone(case: Case, runs: Runs, looked: float) -> Part:
 
 
 def _mended(runs: Runs) -> Part | CouldNotBeGraded:
-    whole = mitigation.Rerun(runs.now.passes, 0.0)
     excess = mitigation.excess(runs.now.lost_share, runs.nothing.lost_share)
     force = [each for each in runs.atoms if (each.target, each.kind) in set(runs.in_force)]
     return mitigation.mitigation_part(
@@ -281,7 +283,7 @@ def _mended(runs: Runs) -> Part | CouldNotBeGraded:
         runs.reference.fared,
         cause_gone=runs.now.cause_gone,
         collateral={"requests lost": excess},
-        idle=mitigation.idle_changes(whole, force),
+        idle=mitigation.idle_changes(runs.whole, force),
         changed=runs.changed,
     )
 

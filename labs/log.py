@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from labs.atoms import Timed
 from labs.marking.economy import ReadingTaken
-from labs.twins import Timed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -36,6 +36,7 @@ MOST_POOL_TRIED = 400
 _MARKING_ROOMS = (
     "marking",
     "log.py",
+    "atoms.py",
     "twins.py",
     "judgement.py",
     "reveal.py",
@@ -102,14 +103,17 @@ def prove(
 ) -> Proof:
     """Return the proof of a lab: the stored one if it still follows from the same, else computed and stored.
 
+    A stored proof of more seeds than were asked for will do.
+
     Raises RuntimeError if too few seeds qualify, and PlayError for a play that cannot be played.
     """
     spec = labs()[slug]
     doing = behaviour(spec)
     key = proof_hash(spec, level.name, doing)
+    enough = {each.name for each in LEVELS.values() if each.table_seeds >= level.table_seeds}
     with contextlib.suppress(pool.NotProved):
         stored = pool.proof(slug)
-        if stored.get("hash") == key:
+        if stored.get("hash") in {proof_hash(spec, name, doing) for name in {level.name} | enough}:
             return _stored(stored["proof"])
     began = _cpu_s()
     with _workers(jobs) as executor:

@@ -1,7 +1,6 @@
 """Re-runs of one world: the same seed and arrivals, with other changes. Marking compares them.
 
-Changes are taken apart into **atoms** (target, kind): one for each flag of a restart, one for shedding, and so on. A
-twin keeps some atoms and leaves the others out; each operation keeps its own time.
+A twin keeps some of the changes and leaves the others out; each operation keeps its own time.
 """
 
 from __future__ import annotations
@@ -11,32 +10,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labs import incident
-from labs.instruments.experience import felt, is_lost
+from labs.atoms import atoms_in_force
+from labs.instruments.experience import felt, is_final, is_lost
 from labs.instruments.registry import signal_values
 from labs.instruments.signals import sent_between
 from labs.marking.mitigation import Fared, Objective, held
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from labs.incident import Incident, Operation, Progress
+    from labs.atoms import Atom, Timed
+    from labs.incident import Incident, Progress
     from labs.simulator.request import Request
     from labs.specs import LabSpec
-
-type Atom = tuple[str, str]
-"""Target and kind of a change: ("engine", "--max-num-seqs")."""
 
 CHECK_S = 300
 """How long a healed world must hold after a replayed trigger, seconds."""
 
-
-@dataclass(frozen=True)
-class Timed:
-    """An operation of the log, and when it began."""
-
-    at_s: int
-    number: int
-    operation: Operation
+FOLLOW_STEP_S = 20
+"""How often a re-run looks whether all that it measures has ended, seconds."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +57,7 @@ class ToldTwin(Twin):
     parameter: float | None
     """The answer's parameter at the page: x₀; None if the answer asks for none."""
     digest: str
-    """Of the world at "done"."""
+    """Of the world at "done"; empty unless it was asked for."""
     in_force: tuple[Atom, ...]
     """What was changed and not taken back, in order of first use."""
 
@@ -89,6 +81,7 @@ class Twins:
             progress,
         )
         self._page = incident.page_bytes(spec, seed, hypothesis=hypothesis, progress=progress)
+        self._before: dict[str, bytes] = {}
         self._known: dict[str, Twin] = {}
         self._told: dict[str, ToldTwin] = {}
 
@@ -96,6 +89,22 @@ class Twins:
         """Return a fresh copy of the world at its page."""
         world: Incident = pickle.loads(self._page)  # noqa: S301  (our own bytes)
         return world
+
+    def _begun(self, operations: Sequence[Timed], since_s: int | None) -> Incident:
+        """Return a fresh copy of the world when the first change began, or at its page.
+
+        Until then it is the same world in every re-run that was looked at in the same way.
+        """
+        before = [timed for timed in operations if since_s is not None and timed.at_s < since_s]
+        if not since_s or any(timed.operation["verb"] != "slowdown" for timed in before):
+            return self.page()
+        key = repr((before, since_s))
+        if key not in self._before:
+            world = self.page()
+            play(world, before, since_s, self._progress)
+            self._before[key] = pickle.dumps(world, protocol=pickle.HIGHEST_PROTOCOL)
+        begun: Incident = pickle.loads(self._before[key])  # noqa: S301  (our own bytes)
+        return begun
 
     def run(self, operations: Sequence[Timed], *, since_s: int | None = None) -> Twin:
         """Return the twin in which these operations are done, each at its own time.
@@ -106,19 +115,25 @@ class Twins:
         if key in self._told:
             return self._told[key]
         if key not in self._known:
-            world = self.page()
+            world = self._begun(operations, since_s)
             play(world, operations, self._done_s, self._progress)
             self._known[key], _ = self._measured(world, since_s, tell=False)
         return self._known[key]
 
-    def tell(self, operations: Sequence[Timed], *, since_s: int | None = None) -> ToldTwin:
-        """Return the twin with what a debrief tells of it, which costs a walk over all its requests."""
+    def tell(
+        self, operations: Sequence[Timed], *, since_s: int | None = None, digest: bool = False
+    ) -> ToldTwin:
+        """Return the twin with what a debrief tells of it, which costs a walk over all its requests.
+
+        A ``digest`` costs another: whoever wants one asks before the same twin is told without.
+        """
         key = repr((tuple(operations), since_s))
         if key not in self._told:
-            world = self.page()
-            parameter = self._parameter(world)
+            parameter = self._parameter()
+            world = self._begun(operations, since_s)
             play(world, operations, self._done_s, self._progress)
-            digest, in_force = world.world.cluster.digest(), atoms_in_force(world)
+            at_done = world.world.cluster.digest() if digest else ""
+            in_force = atoms_in_force(world)
             hurt = incident.users_hurt(world, 0.0, float(self._done_s))
             twin, alarm = self._measured(world, since_s, tell=True)
             self._told[key] = ToldTwin(
@@ -128,7 +143,7 @@ class Twins:
                 alarm=alarm,
                 users_hurt=hurt,
                 parameter=parameter,
-                digest=digest,
+                digest=at_done,
                 in_force=in_force,
             )
         return self._told[key]
@@ -146,16 +161,21 @@ class Twins:
         gone = self._state_holds(world)
         healthy_s = spec.timeline.healthy_from_s
         alarm = tuple(incident.alarm_series(world, from_s=healthy_s)) if tell else ()
-        incident.advance(world, to_s + plan.follow_s, self._progress)
+        lost_from_s = done_s if since_s is None else since_s
+        self._follow(world, min(lost_from_s, from_s), to_s)
         fared = measure(world, from_s, to_s)
-        lost = lost_share(
-            sent_between(
-                world.world.cluster, float(done_s if since_s is None else since_s), float(to_s)
-            )
-        )
+        lost = lost_share(sent_between(world.world.cluster, float(lost_from_s), float(to_s)))
         if gone and relapses and all(each.throughout for each in fared.values()):
             gone = self._heals(pickle.loads(at_done))  # noqa: S301  (our own bytes)
         return Twin(fared, gone, lost), alarm
+
+    def _follow(self, world: Incident, from_s: int, to_s: int) -> None:
+        """Let what was sent in the window end, for as long as the lab waits: what has ended is felt the same later."""
+        until_s = to_s + self._spec.mitigation.follow_s
+        left = sent_between(world.world.cluster, float(from_s), float(to_s))
+        while left and world.clock_s < until_s:
+            incident.advance(world, min(until_s, world.clock_s + FOLLOW_STEP_S), self._progress)
+            left = [request for request in left if not is_final(request)]
 
     def _state_holds(self, world: Incident) -> bool:
         predicates = self._spec.hypotheses[self._hypothesis].answer.cause_gone
@@ -163,9 +183,9 @@ class Twins:
         values = signal_values(view, [each.signal for each in predicates])
         return all(each.holds(values[each.signal]) for each in predicates)
 
-    def _parameter(self, world: Incident) -> float | None:
+    def _parameter(self) -> float | None:
         name = self._spec.hypotheses[self._hypothesis].answer.parameter
-        value = None if name is None else signal_values(world.view, [name])[name]
+        value = None if name is None else signal_values(self.page().view, [name])[name]
         return value if isinstance(value, float | int) else None
 
     def _heals(self, world: Incident) -> bool:
@@ -183,13 +203,16 @@ class Twins:
 def play(
     world: Incident, operations: Sequence[Timed], until_s: int, progress: Progress | None = None
 ) -> None:
-    """Advance a world at its page to ``until_s``, doing each operation at its own time."""
+    """Advance a world to ``until_s``, doing each operation at its own time; what is over is not done again."""
     events: list[tuple[int, int, Timed | None]] = []
     for position, timed in enumerate(operations):
         events.append((timed.at_s, 2 * position + 1, timed))
         if timed.operation["verb"] == "slowdown":
             events.append((timed.at_s + timed.operation["lasts_s"], 2 * position, None))
+    begun_s = world.clock_s
     for at_s, _, event in sorted(events, key=lambda each: each[:2]):
+        if at_s < begun_s:
+            continue
         incident.advance(world, min(at_s, until_s), progress)
         if at_s > until_s:
             break
@@ -226,56 +249,3 @@ def lost_share(offered: Sequence[Request]) -> float:
     if not offered:
         return 0.0
     return sum(is_lost(request) for request in offered) / len(offered)
-
-
-def atoms_of(operation: Operation) -> tuple[Atom, ...]:
-    """Return the (target, kind) pairs of an operation."""
-    verb = operation["verb"]
-    if verb == "undo":
-        return atoms_of(operation["operation"])
-    if verb == "restart":
-        flags = sorted(_kind(key) for key in operation if key.startswith("--"))
-        return tuple(("engine", flag) for flag in flags) or (("engine", "restart"),)
-    return ((incident.target_of(verb), verb),)
-
-
-def _kind(flag: str) -> str:
-    return flag.replace("--no-", "--", 1)
-
-
-def keeping(operations: Iterable[Timed], atoms: frozenset[Atom]) -> tuple[Timed, ...]:
-    """Return the operations with only these atoms left in them; slowdowns stay, empty restarts go."""
-    kept: list[Timed] = []
-    for timed in operations:
-        left = _keep(timed.operation, atoms)
-        if left is not None:
-            kept.append(Timed(timed.at_s, timed.number, left))
-    return tuple(kept)
-
-
-def _keep(operation: Operation, atoms: frozenset[Atom]) -> Operation | None:
-    verb = operation["verb"]
-    if verb == "slowdown":
-        return operation
-    if verb == "undo":
-        inner = _keep(operation["operation"], atoms)
-        return None if inner is None else {**operation, "operation": inner}
-    present = atoms_of(operation)
-    if not any(atom in atoms for atom in present):
-        return None
-    if verb != "restart":
-        return operation
-    return {
-        key: value
-        for key, value in operation.items()
-        if not key.startswith("--") or ("engine", _kind(key)) in atoms
-    }
-
-
-def atoms_in_force(world: Incident) -> tuple[Atom, ...]:
-    """Return the distinct atoms of changes that have not been taken back, in order of first use."""
-    found: dict[Atom, None] = {}
-    for change in world.changes:
-        if not change.taken_back:
-            found.update(dict.fromkeys(atoms_of(change.operation)))
-    return tuple(found)

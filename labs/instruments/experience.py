@@ -27,6 +27,13 @@ def is_lost(request: Request) -> bool:
     return request.cut or (request.status in _LOST and not request.is_cancelled)
 
 
+def is_final(request: Request) -> bool:
+    """Return whether what a promise measures of a request is the same at any later time."""
+    if is_lost(request) or was_told(request):
+        return True
+    return request.finish_ps is not None and request.first_token_ps is not None
+
+
 def longest_gap_s(request: Request, now_s: float) -> float | None:
     """Return the longest pause within a stream, its silence until now included; None before its first token."""
     last_s = request.last_token_s

@@ -78,7 +78,8 @@ class ChangeRerun:
     kind: str
     touches_cause: bool
     alone: Rerun
-    without: Rerun
+    without: Rerun | None
+    """None where nothing asks for it; see ``wants_without``."""
 
 
 def window_s(lifetime_s: float, period_s: float = 0) -> float:
@@ -174,10 +175,25 @@ def idle_share(idle: int) -> float:
     return max(IDLE_FLOOR, 1 - IDLE_SHARE * idle)
 
 
+def wants_without(whole: Rerun, alone: Rerun) -> bool:
+    """Return whether a change must be re-run left out too, after it was re-run alone.
+
+    What passes alone is neither idle nor false whatever the rest does, and where the whole does not pass, nor is what
+    restores something alone.
+    """
+    if alone.passes:
+        return not whole.passes and not _restores(alone.restored)
+    return whole.passes or not _restores(alone.restored)
+
+
+def _restores(rho: float) -> bool:
+    return rho >= MOVES_RHO - _CLOSE
+
+
 def _moves(whole: Rerun, change: ChangeRerun) -> bool:
     """Whether a change restores something alone, or something is lost without it."""
-    return max(change.alone.restored, whole.restored - change.without.restored) >= (
-        MOVES_RHO - _CLOSE
+    return _restores(change.alone.restored) or (
+        change.without is not None and _restores(whole.restored - change.without.restored)
     )
 
 
@@ -189,7 +205,11 @@ def idle_changes(whole: Rerun, changes: Iterable[ChangeRerun]) -> int:
     """
     if not whole.passes:
         return sum(1 for change in changes if not _moves(whole, change))
-    return sum(1 for change in changes if not change.alone.passes and change.without.passes)
+    return sum(
+        1
+        for change in changes
+        if not change.alone.passes and change.without is not None and change.without.passes
+    )
 
 
 def false_fixes(whole: Rerun, changes: Iterable[ChangeRerun]) -> int:

@@ -128,6 +128,9 @@ def test_a_proof_that_stands_is_not_computed_again(folder, tiny, monkeypatch):
             patch.setattr(proving, name, computed)
         assert prove("tiny", TINY) == first
         assert files(folder) == written
+        patch.setitem(proving.LEVELS, TINY.name, TINY)
+        smaller = replace(TINY, name="smaller", table_seeds=TINY.table_seeds - 1)
+        assert prove("tiny", smaller) == first
         (folder / "plays" / "shed.toml").write_text(TEMPTING.replace("50", "51"))
         with pytest.raises(AssertionError, match="computed again"):
             prove("tiny", TINY)

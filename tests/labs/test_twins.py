@@ -2,10 +2,12 @@
 
 import pytest
 
+from labs import twins as rooms
+from labs.atoms import Timed, atoms_in_force, atoms_of, keeping
 from labs.console import parse
 from labs.incident import perform
 from labs.log import Entry, operations_of
-from labs.twins import Timed, Twins, atoms_in_force, atoms_of, keeping, play
+from labs.twins import Twins, play
 
 RESTART = {"verb": "restart", "--max-num-seqs": "28", "--no-enable-chunked-prefill": ""}
 SHED = {"verb": "shed", "percent": "20"}
@@ -79,16 +81,16 @@ def test_a_twin_with_the_same_changes_is_the_live_world(spec, seeds, at_page, hy
     )
     operations = handled(live, *lines)
     twins = Twins(spec, hypothesis, seeds[hypothesis], live.clock_s)
-    assert twins.tell(operations).digest == live.world.cluster.digest()
+    assert twins.tell(operations, digest=True).digest == live.world.cluster.digest()
     without = keeping(operations, frozenset())
-    assert twins.tell(without).digest != live.world.cluster.digest()
+    assert twins.tell(without, digest=True).digest != live.world.cluster.digest()
 
 
 def test_a_world_that_is_only_looked_at_is_its_own_twin(spec, seeds, at_page):
     live = at_page("demand")
     operations = handled(live, "kv-ledger", "steps", "steps", "nvidia-smi")
     twins = Twins(spec, "demand", seeds["demand"], live.clock_s)
-    twin = twins.tell(operations)
+    twin = twins.tell(operations, digest=True)
     assert twin.digest == live.world.cluster.digest()
     assert not twin.passes
     assert twin.lost_share == 0
@@ -115,3 +117,29 @@ def test_those_who_were_turned_away_are_lost(spec, seeds, at_page):
     twin = Twins(spec, "demand", seeds["demand"], live.clock_s).run(operations, since_s=0)
     assert twin.lost_share > 0.95
     assert not twin.passes
+
+
+@pytest.mark.slow
+def test_a_re_run_may_end_when_all_that_it_measures_has(spec, seeds, monkeypatch):
+    mended = [Timed(0, 1, {"verb": "restart", "--scheduler-reserve-full-isl": ""})]
+    told = []
+    for step_s in (rooms.FOLLOW_STEP_S, spec.mitigation.follow_s):
+        monkeypatch.setattr(rooms, "FOLLOW_STEP_S", step_s)
+        twins = Twins(spec, "metastable", seeds["metastable"], 600)
+        told += [(twins.run(mended, since_s=0), twins.run([]))]
+    assert told[0] == told[1]
+
+
+def test_a_re_run_begins_where_the_first_change_does_and_is_the_same_world(spec, seeds, at_page):
+    live = at_page("demand")
+    operations = handled(live, "kv-ledger", "steps", "shed 20%", "steps", "nvidia-smi", "kv-ledger")
+    since_s = next(each.at_s for each in operations if each.operation["verb"] == "shed")
+    told = [
+        Twins(spec, "demand", seeds["demand"], live.clock_s).tell(
+            operations, since_s=begun_s, digest=True
+        )
+        for begun_s in (since_s, 0)
+    ]
+    assert since_s > 0
+    assert told[0].digest == told[1].digest == live.world.cluster.digest()
+    assert told[0].fared == told[1].fared

@@ -2,7 +2,7 @@
 
 import pytest
 
-from labs.instruments.experience import PATIENCE_S, felt, is_lost, longest_gap_s
+from labs.instruments.experience import PATIENCE_S, felt, is_final, is_lost, longest_gap_s
 from labs.simulator.request import Request, Status, to_ps
 
 MEASURES = ("ttft", "gap", "tpot", "e2e", "answered")
@@ -119,3 +119,20 @@ def test_who_was_wrong_and_was_answered_500_has_not():
     hidden = request(finish=100.0, status=Status.ABORTED, refusal="missing_role", http_status=500)
     assert is_lost(hidden)
     assert felt(hidden, "answered", 500.0) is None
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize(
+    "ended",
+    [done(), request(status=Status.SHED), request(first=101.0, last=103.0, outputs=3, cut=True)],
+)
+def test_what_is_final_is_felt_the_same_ever_after(ended, measure):
+    assert is_final(ended)
+    assert felt(ended, measure, 110.0) == felt(ended, measure, 9_999.0)
+
+
+@pytest.mark.parametrize(
+    "open_yet", [request(), request(first=101.0, last=103.0, outputs=3), request(finish=105.0)]
+)
+def test_what_still_waits_or_ended_unanswered_is_not_final(open_yet):
+    assert not is_final(open_yet)

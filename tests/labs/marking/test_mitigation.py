@@ -22,6 +22,7 @@ from labs.marking.mitigation import (
     mitigation_points,
     restored,
     share_met,
+    wants_without,
     window_s,
 )
 from labs.marking.parts import CouldNotBeGraded
@@ -222,6 +223,18 @@ def test_a_false_fix_neither_touches_the_cause_nor_moves_anything():
         change("worse", Rerun(False, -0.5), whole),
     ]
     assert false_fixes(whole, tried) == 2
+
+
+@pytest.mark.parametrize("whole", [PASS, FAIL, Rerun(False, 0.5), Rerun(True, 0.05)])
+@pytest.mark.parametrize("alone", [PASS, FAIL, Rerun(False, 0.3), Rerun(True, 0.05)])
+@pytest.mark.parametrize("without", [PASS, FAIL, Rerun(False, 0.45)])
+def test_a_re_run_that_nothing_wants_changes_no_count(whole, alone, without):
+    if wants_without(whole, alone):
+        return
+    known = [change("a", alone, without, cause=alone.passes)]
+    spared = [change("a", alone, None, cause=alone.passes)]
+    assert idle_changes(whole, known) == idle_changes(whole, spared)
+    assert false_fixes(whole, known) == false_fixes(whole, spared)
 
 
 def random_world(rng):
