@@ -372,6 +372,9 @@ class _Source:
 
     def _run(self, block: Block) -> RunText:
         self._check_id(block)
+        above = self.parts[: self.parts.index(block)]
+        if not any(isinstance(part, str) and part.startswith("## ") for part in above):
+            raise self.error(block.line, f"run “{block.argument}”: put a heading (##) above it")
         walk = self.walkthrough
         if walk is None or walk.step(block.argument) is None:
             raise self.error(

@@ -1,6 +1,8 @@
 """Walkthroughs carried out: what their text claims of them holds; and a broken one says where it is broken."""
 
 import pickle
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -9,6 +11,7 @@ from lessons import content, walking
 from lessons.front_matter import ContentError
 from lessons.predictions import result_of
 from lessons.walkthroughs import FILE, shown, walkthrough_in, why_not
+from tests.lessons.test_content import STATION
 
 LESSONS = {slug: each for slug, each in content.lessons().items() if each.walkthrough}
 STORM = LESSONS["late-first-tokens"].walkthrough
@@ -140,14 +143,10 @@ def test_a_fact_is_written_with_three_digits(value, words):
 # ----------------------------------------------------------------------------------- broken ones
 
 
-def walkthrough_of(text: str, folder=None):
-    import tempfile
-    from pathlib import Path
-
-    with tempfile.TemporaryDirectory() as made:
-        path = Path(folder or made)
-        (path / FILE).write_text(text)
-        return walkthrough_in(path)
+def walkthrough_of(text: str):
+    with TemporaryDirectory() as folder:
+        (Path(folder) / FILE).write_text(text)
+        return walkthrough_in(Path(folder))
 
 
 @pytest.mark.parametrize(
@@ -179,3 +178,47 @@ def test_a_broken_walkthrough_names_the_file_and_the_key(before, after, words):
 
 def test_a_folder_without_one_has_none(tmp_path):
     assert walkthrough_in(tmp_path) is None
+
+
+RUN = """
+## Look
+
+/// run | queue
+Who waits.
+> {{ computed.waiting }} wait.
+///
+"""
+
+
+def course_of(root, text: str, *, walk: str = TOML):
+    folder = root / "01-unit" / "01-lesson"
+    folder.mkdir(parents=True)
+    (root / "01-unit" / "unit.toml").write_text('title = "Unit"')
+    (folder / "lesson.toml").write_text('title = "L"\nnumber = 1\ngoal = "G"\n')
+    (folder / "01-one.md").write_text(STATION + text)
+    if walk:
+        (folder / FILE).write_text(walk)
+    return content.course(root)
+
+
+def test_a_station_runs_the_steps_of_the_file_beside_it(tmp_path):
+    ((lesson,),) = (unit.lessons for unit in course_of(tmp_path, RUN))
+    assert lesson.stations[0].runs["queue"].explanation == "⟦waiting⟧ wait."
+    assert lesson.with_run("queue") is lesson.stations[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "walk", "words"),
+    [
+        (RUN, "", "no step is called 'queue' in"),
+        (RUN.replace("| queue", "| line"), TOML, "no step is called 'line' in"),
+        (RUN.replace("## Look", "Look."), TOML, "put a heading"),
+        (RUN.replace("computed.waiting", "computed.p95"), TOML, "no step until here finds 'p95'"),
+        (RUN.replace("Who waits.", "{{ computed.waiting }}"), TOML, "only in the explanation"),
+        ("", TOML, "should run “queue” next"),
+        (RUN + RUN, TOML, "stands in"),
+    ],
+)
+def test_a_station_that_does_not_fit_its_walkthrough_says_so(tmp_path, text, walk, words):
+    with pytest.raises(ContentError, match=words):
+        course_of(tmp_path, text, walk=walk)
