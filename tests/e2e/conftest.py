@@ -78,7 +78,8 @@ class LiveSite:
                 text=True,
             )
         pipe_in, pipe_out = self.commands.stdin, self.commands.stdout
-        assert pipe_in and pipe_out
+        assert pipe_in is not None
+        assert pipe_out is not None
         pipe_in.write(json.dumps(arguments) + "\n")
         pipe_in.flush()
         answer = pipe_out.readline()

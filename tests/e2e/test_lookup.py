@@ -1,7 +1,5 @@
 """Looking things up in a real browser: symptoms, glossary, search."""
 
-import pytest
-
 PAGES = ["/symptoms/", "/symptoms/1.1/", "/glossary/", "/search/?q=kv"]
 
 
