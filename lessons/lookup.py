@@ -13,9 +13,10 @@ from django.views.decorators.http import require_safe
 from courseware import glossary as terms
 from courseware.people import may_read
 from labs.catalogue import labs
+from lessons.check_cards import inline
 from lessons.content import lessons
 from lessons.drills.spec import drills
-from lessons.markdown import LAYERS, inline_html
+from lessons.markdown import LAYERS
 from lessons.search import Entry, search
 from lessons.symptoms import GROUPS, Symptom, symptoms
 from lessons.triage import triage
@@ -127,4 +128,4 @@ def _url(entry: Entry) -> str:
 
 
 def _inline(source: str) -> str:
-    return mark_safe(inline_html(source))  # noqa: S308  (the course's own text)
+    return mark_safe(inline(source))  # noqa: S308  (the course's own text)
