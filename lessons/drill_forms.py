@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
+from django.forms.utils import ErrorDict
 
 if TYPE_CHECKING:
     from lessons.drills.spec import DrillSpec
@@ -19,11 +20,17 @@ class _OfADrill(forms.Form):
     choices_from: ClassVar[tuple[str, str]]
     """The field, and the table of the spec that it chooses from."""
 
-    def __init__(self, spec: DrillSpec, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, spec: DrillSpec, *args: Any, judged: bool = True, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.judged = judged
         field, table = self.choices_from
         titles = [(key, each.title) for key, each in getattr(spec, table).items()]
         self.fields[field].choices = titles  # type: ignore[attr-defined]
+
+    @property
+    def errors(self) -> ErrorDict:
+        """None while what stands in the fields is not sent to be judged."""
+        return super().errors if self.judged else ErrorDict()
 
 
 class CommitForm(_OfADrill):

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.http import Http404
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_POST, require_safe
 
 from courseware.people import learner_required, may_read, signed_in
 from labs.incident import clock
 from lessons import drilling
+from lessons.check_cards import inline
+from lessons.check_forms import HintForm
 from lessons.content import DRILLS_DIR
 from lessons.drill_forms import CommitForm, FixForm, MechanismForm, StrikeForm
-from lessons.drills.marking import left
+from lessons.drills.marking import HINT, left
 from lessons.drills.spec import drills
 from lessons.drills.tables import worth
 from lessons.models import DrillAttempt
@@ -24,7 +28,7 @@ from lessons.prose import text_html
 from lessons.symptoms import symptoms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from django import forms
     from django.http import HttpRequest, HttpResponseBase
@@ -34,6 +38,12 @@ if TYPE_CHECKING:
 
 Stage = DrillAttempt.Stage
 STAGES = tuple(Stage)
+_FORMS: Mapping[Stage, type[CommitForm | StrikeForm | MechanismForm | FixForm]] = {
+    Stage.MEASURE: CommitForm,
+    Stage.STRIKE: StrikeForm,
+    Stage.MECHANISM: MechanismForm,
+    Stage.FIX: FixForm,
+}
 TOTAL = 20
 
 
@@ -104,6 +114,42 @@ def mend(request: HttpRequest, number: str) -> HttpResponseBase:
     return _decide(request, number, FixForm, lambda attempt, said: drilling.mend(attempt, **said))
 
 
+def hint(request: HttpRequest, number: str) -> HttpResponseBase:
+    """Show the hints of the decision under way (GET), or ask for one (POST)."""
+    if request.method == "POST":
+        return _ask_hint(request, number)
+    return _hints_now(request, number)
+
+
+@require_POST
+@learner_required
+def _ask_hint(request: HttpRequest, number: str) -> HttpResponseBase:
+    spec, attempt = _attempt_or_404(request, number)
+    form = HintForm(request.POST)
+    wanted = form.cleaned_data["hint"] if form.is_valid() else 0
+    asked = "now" if drilling.ask_hint(attempt, wanted) else "none"
+    if request.htmx:  # type: ignore[attr-defined]
+        return _hints(request, spec, attempt, asked)
+    made = _FORMS[Stage(attempt.stage)]
+    return _page(request, spec, attempt, made(spec, request.POST, judged=False), asked=asked)
+
+
+@require_safe
+@learner_required
+def _hints_now(request: HttpRequest, number: str) -> HttpResponseBase:
+    spec, attempt = _attempt_or_404(request, number)
+    if request.htmx:  # type: ignore[attr-defined]
+        return _hints(request, spec, attempt, "")
+    return redirect(reverse("lookup:drill", args=[number]) + "#now")
+
+
+def _hints(
+    request: HttpRequest, spec: DrillSpec, attempt: DrillAttempt, asked: str
+) -> HttpResponseBase:
+    context = {"spec": spec, "hints": _hints_of(spec, attempt, asked)}
+    return render(request, "lessons/_drill_hints.html", context)
+
+
 def _drill_or_404(request: HttpRequest, number: str) -> tuple[DrillSpec, bool]:
     spec, symptom = drills().get(number), symptoms().get(number)
     if spec is None or symptom is None:
@@ -143,6 +189,7 @@ def _page(
     form: forms.Form | None = None,
     *,
     status: int = 200,
+    asked: str = "",
 ) -> HttpResponseBase:
     symptom = symptoms()[spec.number]
     context: dict[str, Any] = {
@@ -157,20 +204,35 @@ def _page(
         "readings": [] if attempt is None else _readings(spec, attempt),
         "suspects": _suspects(spec, attempt),
     }
+    if attempt is not None and attempt.stage != Stage.DONE:
+        context["hints"] = _hints_of(spec, attempt, asked)
     if attempt is not None and attempt.stage == Stage.DONE:
         context["told"] = _told(spec, symptom, attempt)
     return render(request, "lessons/drill.html", context, status=status)
 
 
 def _form(spec: DrillSpec, attempt: DrillAttempt | None) -> forms.Form | None:
-    made = {
-        Stage.MEASURE: CommitForm,
-        Stage.STRIKE: StrikeForm,
-        Stage.MECHANISM: MechanismForm,
-        Stage.FIX: FixForm,
-    }
-    chosen = None if attempt is None else made.get(Stage(attempt.stage))
+    chosen = None if attempt is None else _FORMS.get(Stage(attempt.stage))
     return None if chosen is None else chosen(spec)
+
+
+def _hints_of(spec: DrillSpec, attempt: DrillAttempt, asked: str) -> dict[str, Any] | None:
+    """Return the hints of the decision under way; None if it has none. What is not open is left out."""
+    texts = spec.hints_for(attempt.stage)
+    if not texts:
+        return None
+    now, opens = timezone.now(), drilling.hints_of(attempt)
+    opened = sum(at <= now for at in opens)
+    waits = opens[opened:]
+    return {
+        "opened": [inline(line) for line in texts[:opened]],
+        "waits_s": math.ceil((waits[0] - now).total_seconds()) if waits else 0,
+        # The button stays when there is none left: only asking tells.
+        "number": 0 if waits or asked == "none" else len(opens) + 1,
+        "wait_s": drilling.HINT_WAIT_S,
+        "price": f"{HINT:g}",
+        "asked": asked,
+    }
 
 
 def _steps(attempt: DrillAttempt | None) -> list[dict[str, Any]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import asdict
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.db import IntegrityError, transaction
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from lessons.models import DrillAttemptQuerySet
 
 Stage = DrillAttempt.Stage
+HINT_WAIT_S = 20
 _SEEDS = (100_000, 999_999)
 """None of them is a table's or a proof's."""
 
@@ -74,7 +77,12 @@ def observed(attempt: DrillAttempt, *, fix: str | None = None) -> Observed:
 def commit(attempt: DrillAttempt, measurement: str, confidence: int, why: str) -> bool:
     """Commit the first measurement; False if one was committed before."""
     return _row(attempt).move(
-        Stage.MEASURE, Stage.STRIKE, taken=[measurement], confidence=confidence, why=why
+        Stage.MEASURE,
+        Stage.STRIKE,
+        taken=[measurement],
+        confidence=confidence,
+        why=why,
+        hints=_paid(attempt),
     )
 
 
@@ -88,12 +96,14 @@ def take(attempt: DrillAttempt, measurement: str) -> bool:
 
 def strike(attempt: DrillAttempt, struck: Sequence[str]) -> bool:
     """Strike suspects out; False if that was done before."""
-    return _row(attempt).move(Stage.STRIKE, Stage.MECHANISM, struck=list(struck))
+    return _row(attempt).move(
+        Stage.STRIKE, Stage.MECHANISM, struck=list(struck), hints=_paid(attempt)
+    )
 
 
 def explain(attempt: DrillAttempt, mechanism: str) -> bool:
     """Say what happens; False if that was said before."""
-    return _row(attempt).move(Stage.MECHANISM, Stage.FIX, mechanism=mechanism)
+    return _row(attempt).move(Stage.MECHANISM, Stage.FIX, mechanism=mechanism, hints=_paid(attempt))
 
 
 def mend(attempt: DrillAttempt, fix: str) -> bool:
@@ -102,20 +112,64 @@ def mend(attempt: DrillAttempt, fix: str) -> bool:
     attempt.refresh_from_db()
     if attempt.stage != Stage.FIX:
         return False
+    paid = _paid(attempt)
     parts = mark(
         spec,
         spec.world_of(attempt.seed),
         observed(attempt).values,
-        Decisions(attempt.taken, attempt.struck, attempt.mechanism, fix),
+        Decisions(
+            attempt.taken,
+            attempt.struck,
+            attempt.mechanism,
+            fix,
+            Counter(stage for stage, _ in paid),
+        ),
     )
     return _row(attempt).move(
         Stage.FIX,
         Stage.DONE,
         fix=fix,
+        hints=paid,
         parts=[asdict(part) for part in parts],
         total=round(sum(part.earned for part in parts), 1),
         finished_at=timezone.now(),
     )
+
+
+# ----------------------------------------------------------------------------------------------- hints
+
+
+def ask_hint(attempt: DrillAttempt, number: int, *, now: datetime | None = None) -> bool:
+    """Ask for a hint of the decision under way by its number, from 1; False if there is none to ask for.
+
+    It opens HINT_WAIT_S later. Asking for the same one again changes nothing, and the next can be asked for once
+    it is open.
+    """
+    now = now or timezone.now()
+    attempt.refresh_from_db()
+    stage, mine = attempt.stage, hints_of(attempt)
+    if 0 < number <= len(mine):
+        return True
+    left = drills()[attempt.drill].hints_for(stage)[len(mine) :]
+    if not left or number != len(mine) + 1 or any(at > now for at in mine):
+        return False
+    opens_at = now + timedelta(seconds=HINT_WAIT_S)
+    row = _row(attempt).filter(hints=attempt.hints)
+    # Of two at once the slower finds the hint asked for.
+    row.move(stage, stage, hints=[*attempt.hints, [stage, opens_at.isoformat()]])
+    attempt.refresh_from_db()
+    return len(hints_of(attempt)) >= number
+
+
+def hints_of(attempt: DrillAttempt) -> list[datetime]:
+    """Return when the hints of the decision under way open, those that were asked for."""
+    return [datetime.fromisoformat(at) for stage, at in attempt.hints if stage == attempt.stage]
+
+
+def _paid(attempt: DrillAttempt) -> list[list[str]]:
+    """Return the hints that count: whoever decides before one opens has not had it."""
+    now = timezone.now()
+    return [[stage, at] for stage, at in attempt.hints if datetime.fromisoformat(at) <= now]
 
 
 def _row(attempt: DrillAttempt) -> DrillAttemptQuerySet:

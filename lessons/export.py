@@ -33,7 +33,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "review_mails": ("wanted", "page", "looked_on"),
     "drill_attempts": (
         *("drill", "version", "stage", "taken", "confidence", "why", "struck", "mechanism"),
-        *("fix", "parts", "total", "begun_at", "finished_at"),
+        *("fix", "hints", "parts", "total", "begun_at", "finished_at"),
     ),
 }
 """Of each kind of row in lessons, by its name on the person: the fields that are theirs to read."""

@@ -13,6 +13,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("drills/<str:number>/begin/", drill_views.begin, name="drill-begin"),
     path("drills/<str:number>/first/", drill_views.commit, name="drill-commit"),
     path("drills/<str:number>/more/", drill_views.take, name="drill-take"),
+    path("drills/<str:number>/hint/", drill_views.hint, name="drill-hint"),
     path("drills/<str:number>/strike/", drill_views.strike, name="drill-strike"),
     path("drills/<str:number>/mechanism/", drill_views.explain, name="drill-explain"),
     path("drills/<str:number>/fix/", drill_views.mend, name="drill-mend"),

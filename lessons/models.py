@@ -417,6 +417,8 @@ class DrillAttempt(models.Model):
     struck = models.JSONField(default=list)
     mechanism = models.CharField(max_length=60, blank=True)
     fix = models.CharField(max_length=60, blank=True)
+    hints = models.JSONField(default=list)
+    """Those asked for, in order: the stage, and when it opens (ISO 8601)."""
     parts = models.JSONField(default=list)
     total = models.FloatField(null=True)
     begun_at = models.DateTimeField(auto_now_add=True)

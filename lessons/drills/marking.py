@@ -1,12 +1,13 @@
 """What a drill gives points for: the first measurement, what was struck out, the mechanism, the fix. Pure.
 
 Twenty points. The first measurement earns its value per minute over the best one's. A suspect is rightly struck out if
-what was read leaves it unlikely, and rightly left if not: guessing right without having read so earns nothing.
+what was read leaves it unlikely, and rightly left if not: guessing right without having read so earns nothing. Each hint that was open when a decision was
+made takes a point from it, down to nothing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from labs.marking.constants import LARGEST_SET
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from lessons.drills.spec import DrillSpec
 
 FIRST, STRUCK, MECHANISM, FIX = 6.0, 6.0, 4.0, 4.0
+HINT = 1.0
 RULED_OUT = 0.05
 """A suspect that the readings leave less likely than this is ruled out."""
 
@@ -43,6 +45,8 @@ class Decisions:
     struck: Collection[str]
     mechanism: str
     fix: str
+    hints: Mapping[str, int] = field(default_factory=dict)
+    """How many were open at each decision: measure, strike, mechanism, fix."""
 
 
 def left(spec: DrillSpec, read: Mapping[str, Value], taken: Sequence[str]) -> dict[str, float]:
@@ -59,12 +63,22 @@ def mark(
 ) -> tuple[Part, ...]:
     """Return the parts of a drill's mark; they sum to 20 at most."""
     suspect = spec.suspects[world]
-    return (
+    parts = (
         _first(spec, decisions.taken[0]),
         _struck(spec, left(spec, read, decisions.taken), decisions.struck),
         _chosen("mechanism", MECHANISM, decisions.mechanism, suspect.mechanism),
         _chosen("fix", FIX, decisions.fix, suspect.fix),
     )
+    asked = [decisions.hints.get(name, 0) for name in ("measure", "strike", "mechanism", "fix")]
+    return tuple(_paid(part, hints) for part, hints in zip(parts, asked, strict=True))
+
+
+def _paid(part: Part, hints: int) -> Part:
+    if not hints:
+        return part
+    word = "a hint" if hints == 1 else f"{hints} hints"
+    earned = round(max(0.0, part.earned - HINT * hints), 1)
+    return replace(part, earned=earned, reason=f"{part.reason} With {word}: {HINT * hints:g} less.")
 
 
 def _first(spec: DrillSpec, key: str) -> Part:

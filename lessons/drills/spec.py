@@ -25,6 +25,10 @@ LEAVE = "leave"
 """The fix of a healthy control: nothing is turned."""
 
 
+type Decision = Literal["measure", "strike", "mechanism", "fix"]
+type HintText = Annotated[str, Field(min_length=10, max_length=300)]
+
+
 class Measurement(Frozen):
     """Something to look at first, and its price in seconds of the incident."""
 
@@ -78,6 +82,10 @@ class DrillSpec(Frozen):
     suspects: dict[str, Suspect]
     mechanisms: dict[str, Statement]
     fixes: dict[str, Statement]
+    hints: dict[Decision, Annotated[tuple[HintText, ...], Field(min_length=1)]] = Field(
+        default_factory=dict
+    )
+    """What may be asked for before a decision, in the order in which they open; Markdown in a line."""
 
     @model_validator(mode="after")
     def _refers_to_what_exists(self) -> Self:
@@ -109,6 +117,10 @@ class DrillSpec(Frozen):
         """Return the prior of each suspect, scaled to sum 1."""
         total = sum(each.prior for each in self.suspects.values())
         return {key: each.prior / total for key, each in self.suspects.items()}
+
+    def hints_for(self, decision: str) -> tuple[str, ...]:
+        """Return the hints of a decision; none if it has none, or there is no such decision."""
+        return {str(name): texts for name, texts in self.hints.items()}.get(decision, ())
 
     def world_of(self, seed: int) -> str:
         """Return the served world that a seed stands for."""

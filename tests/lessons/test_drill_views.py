@@ -139,3 +139,49 @@ def test_a_drill_that_is_not_there_is_a_404(client, number):
 
 def test_a_symptom_leads_to_its_drill_and_says_when_it_has_none(client, ada):
     assert 'href="/drills/1.1/"' in client.get("/symptoms/1.1/").content.decode()
+
+
+# ------------------------------------------------------------------------------------------------ hints
+
+HTMX = {"HTTP_HX_REQUEST": "true"}
+FIRST, SECOND = SPEC.hints["measure"]
+
+
+def test_a_hint_is_nowhere_before_it_is_open_and_its_price_is_on_the_button(client, ada):
+    client.post(f"{URL}begin/")
+    page = shown(client)
+    assert "Ask for a hint <small>1 point</small>" in page
+    waiting = client.post(f"{URL}hint/", {"hint": "1"}, **HTMX).content.decode()
+    assert "opens in 20 s" in waiting
+    for html in (page, waiting, shown(client)):
+        assert FIRST not in html
+    DrillAttempt.objects.update(hints=[["measure", "2026-01-01T00:00:00+00:00"]])
+    page = client.get(f"{URL}hint/", **HTMX).content.decode()
+    assert FIRST in page
+    assert SECOND not in page
+    assert "Ask for another hint" in page
+
+
+def test_only_asking_tells_that_a_drill_has_no_other_hint(client, ada):
+    client.post(f"{URL}begin/")
+    DrillAttempt.objects.update(hints=[["measure", "2026-01-01T00:00:00+00:00"]] * 2)
+    assert "Ask for another hint" in shown(client)
+    page = client.post(f"{URL}hint/", {"hint": "3"}, **HTMX).content.decode()
+    assert "There is no other hint here. Nothing was spent." in page
+
+
+def test_a_hint_without_javascript_keeps_what_stands_in_the_form(client, ada):
+    client.post(f"{URL}begin/")
+    said = {"hint": "1", "measurement": "counters", "why": "It differs."}
+    response = client.post(f"{URL}hint/", said)
+    page = response.content.decode()
+    assert response.status_code == 200
+    assert "It differs." in page
+    assert 'value="counters" checked' in page
+    assert "Choose how sure you are" not in page
+    assert DrillAttempt.objects.get().stage == "measure"
+
+
+def test_looking_for_a_hint_without_javascript_leads_to_the_decision(client, ada):
+    client.post(f"{URL}begin/")
+    assert client.get(f"{URL}hint/")["Location"] == f"{URL}#now"

@@ -1,6 +1,9 @@
 """The life of a drill attempt: one decision after the other, none of them twice."""
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from lessons import drilling
 from lessons.drills.spec import drills
@@ -98,3 +101,61 @@ def test_the_right_fix_ends_the_symptom_and_another_does_not(ada):
     assert drilling.observed(attempt, fix=right).values[name] <= SPEC.symptom.held
     for wrong in set(SPEC.fixes) - {right}:
         assert drilling.observed(attempt, fix=wrong).values[name] > SPEC.symptom.held
+
+
+# ------------------------------------------------------------------------------------------------ hints
+
+
+def after(now, seconds):
+    return now + timedelta(seconds=seconds)
+
+
+def test_a_hint_of_a_drill_opens_after_its_wait_and_the_next_only_then(ada):
+    attempt, now = drilling.start(ada, SPEC), timezone.now()
+    assert not drilling.ask_hint(attempt, 2, now=now)
+    assert drilling.ask_hint(attempt, 1, now=now)
+    assert drilling.hints_of(attempt) == [after(now, drilling.HINT_WAIT_S)]
+    assert not drilling.ask_hint(attempt, 2, now=after(now, 19))
+    assert drilling.ask_hint(attempt, 2, now=after(now, 20))
+    assert not drilling.ask_hint(attempt, 3, now=after(now, 60))
+
+
+def test_asking_for_the_same_hint_twice_spends_one(ada):
+    attempt, now = drilling.start(ada, SPEC), timezone.now()
+    stale = fresh(attempt)
+    drilling.ask_hint(attempt, 1, now=now)
+    assert drilling.ask_hint(stale, 1, now=after(now, 5))
+    assert fresh(attempt).hints == [["measure", after(now, 20).isoformat()]]
+
+
+def test_of_two_hints_asked_for_at_once_one_is_kept(ada, monkeypatch):
+    attempt, now = drilling.start(ada, SPEC), timezone.now()
+    slower = fresh(attempt)
+    drilling.ask_hint(attempt, 1, now=now)
+    # The slower one has read the row before the other wrote it.
+    reads = iter([lambda: None, slower.refresh_from_db])
+
+    def read():
+        next(reads)()
+
+    monkeypatch.setattr(slower, "refresh_from_db", read)
+    assert drilling.ask_hint(slower, 1, now=after(now, 1))
+    assert len(fresh(attempt).hints) == 1
+
+
+def test_an_open_hint_takes_a_point_from_its_decision_and_a_closed_one_none(ada):
+    totals = []
+    for opened in (True, False):
+        attempt = drilling.start(ada, SPEC)
+        then = after(timezone.now(), -60 if opened else 0)
+        drilling.ask_hint(attempt, 1, now=then)
+        done = finished(attempt)
+        totals.append((done.parts[0]["earned"], len(done.hints)))
+    assert totals == [(5.0, 1), (6.0, 0)]
+    assert "With a hint: 1 less." in DrillAttempt.objects.first().parts[0]["reason"]
+
+
+def test_a_decision_that_is_made_gives_no_hint_any_more(ada):
+    attempt = drilling.start(ada, SPEC)
+    finished(attempt)
+    assert not drilling.ask_hint(attempt, 1)
