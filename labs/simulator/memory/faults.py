@@ -52,7 +52,7 @@ class MemoryGrowth:
             look(cluster, self.replica, at_s)
             served = memory.life.counts_at(at_s).get(growth.request_class, 0.0)
             growth = FromThen(growth, memory.life.index, served)
-        memory.growths = (*memory.growths, growth)
+        memory.grow(growth)
 
 
 @dataclass(slots=True, frozen=True)

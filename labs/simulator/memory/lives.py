@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from labs.simulator.memory.growth import ALL
 
 if TYPE_CHECKING:
-    from labs.simulator.memory.growth import Counts
+    from labs.simulator.memory.growth import Counts, Growth
     from labs.simulator.memory.ledger import MemoryFlags
     from labs.simulator.memory.phases import StartUp
     from labs.simulator.memory.workspaces import Workspaces
@@ -25,6 +25,8 @@ class Life:
     startup: StartUp
     points: list[tuple[float, dict[str, float]]]
     """(time, requests since the start by class), in order of time; linear between."""
+    growths: tuple[Growth, ...] = ()
+    """What grows in it: of the code that it was started with, and what began while it ran."""
     ended_s: float | None = None
     ended_by: str = ""
     """The error that ended it; empty for an ordered stop."""
@@ -68,7 +70,7 @@ class Life:
         points = [(at_s, sorted(counts.items())) for at_s, counts in self.points]
         return (
             self.index, self.start_s, self.flags, self.startup.ready_after_s, self.startup.failure, points,
-            self.ended_s, self.ended_by, None if self.workspaces is None else self.workspaces.state(),
+            self.growths, self.ended_s, self.ended_by, None if self.workspaces is None else self.workspaces.state(),
         )  # fmt: skip
 
 

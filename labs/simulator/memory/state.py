@@ -42,6 +42,7 @@ class Memory:
     start_s: float = 0.0
     """When the first process started, seconds; it has had its start-up behind it since before if it is served at once."""
     growths: tuple[Growth, ...] = ()
+    """What grows in the code that the next process runs; each process keeps what it was started with."""
     spikes: tuple[Spike, ...] = ()
     mixed_sizes: MixedSizes | None = None
     sizes_pool: bool = False
@@ -84,7 +85,9 @@ class Memory:
             gpus=self.gpus if len(self.gpus) == self.flags.tensor_parallel_size else None,
             compiled=bool(self.lives),
         )
-        self.lives.append(Life(len(self.lives), at_s, self.flags, startup, [(at_s, {ALL: 0.0})]))
+        points = [(at_s, {ALL: 0.0})]
+        life = Life(len(self.lives), at_s, self.flags, startup, points, self.growths)
+        self.lives.append(life)
         if startup.failure is not None:
             self.end(at_s + startup.took_s, startup.failure.message)
         return startup
@@ -127,6 +130,11 @@ class Memory:
         life = self.lives[place - 1]
         return life if life.ended_s is None or at_s < life.ended_s else None
 
+    def grow(self, growth: Growth) -> None:
+        """Let something grow in the latest process, and in those to come."""
+        self.growths = (*self.growths, growth)
+        self.life.growths = (*self.life.growths, growth)
+
     def count(self, at_s: float, added: Counts) -> None:
         """Count requests that the latest process has had since it was counted last."""
         points = self.life.points
@@ -158,13 +166,13 @@ class Memory:
         return grown
 
     def growths_of(self, life: Life) -> tuple[Growth, ...]:
-        """Return the growths that a process's flags let be.
+        """Return the growths of a process that its flags let be.
 
         An engine that pads or runs eagerly captures nothing late; one that captures lazily leaves batches with more decode
         tokens than ``max_cudagraph_capture_size`` without a graph.
         """
         flags, left = life.flags, []
-        for growth in self.growths:
+        for growth in life.growths:
             if not isinstance(growth, LazyCapture):
                 left.append(growth)
             elif flags.lazy_capture and not flags.enforce_eager:
@@ -257,8 +265,9 @@ class Memory:
         return max(self.ranks, key=lambda rank: (held.get(rank, 0), -rank))
 
     def used_mib(self, rank: int, at_s: float) -> int:
-        """Return what nvidia-smi shows as used on the GPU of a rank at ``at_s``, MiB."""
-        return round((self.device.usable_bytes - self.free_bytes(rank, at_s)) / MIB)
+        """Return what nvidia-smi shows as used on the GPU of a rank at ``at_s``, MiB: never more than there is."""
+        free = max(0, self.free_bytes(rank, at_s))
+        return round((self.device.usable_bytes - free) / MIB)
 
     def pid_of(self, rank: int, at_s: float) -> int | None:
         """Return the pid of the worker of a rank at ``at_s``; None if there is none."""

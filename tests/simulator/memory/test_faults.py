@@ -124,6 +124,25 @@ def test_lazy_capture_grows_in_steps_and_eager_stops_it():
     assert not eager.memory[0].crashes_between(0.0, 2000.0)
 
 
+def test_a_growth_leaves_the_processes_before_it_as_they_were_and_outlives_none_that_had_it():
+    world = fleet((50.0, Redeploy(0)), (50.0, MemoryGrowth(0, LEAK)))
+    world.advance(600.0)
+    memory = world.memory[0]
+    assert memory.growth_at(49.0) == {}
+    grown = memory.growth_at(400.0)
+    assert sum(grown.values()) > 0
+    stop_growth(world, 0, LEAK.owner)
+    assert memory.growth_at(400.0) == grown
+
+
+def test_a_gpu_never_shows_more_used_than_it_has():
+    world = fleet((10.0, MemoryGrowth(0, PerRequest("cache", 3 * GIB))))
+    world.advance(300.0)
+    memory = world.memory[0]
+    assert memory.crashes_between(0.0, 300.0)
+    assert all(memory.used_mib(0, at_s) <= 81_559 for at_s in range(300))
+
+
 def test_a_cap_on_captured_sizes_leaves_large_batches_without_a_graph():
     growth = LazyCapture("t", (BatchShape(48, 1, 1.0, 2 * GIB), BatchShape(56, 1, 1.0, 2 * GIB)))
     lazy = replace(FLAGS, lazy_capture=True, max_cudagraph_capture_size=48)
