@@ -28,6 +28,15 @@ def served(slug):
     return [*first, *rest][:SEEDS]
 
 
+# First, since it takes longest: what is left for the end is short, and no process waits.
+def test_no_counterexample_and_no_cheat_earns_what_it_must_not(slug):
+    for name, script, entry in proving.quick_plays(slug, served(slug)):
+        played = proving.play_once(slug, name, entry["seed"])
+        assert played.total <= script.ceiling, name
+        assert not (script.must_not_pass and played.passed), name
+        assert not (script.tempting and played.mends), name
+
+
 def test_the_worlds_do_what_they_did_when_the_lab_was_proved(slug):
     assert pool.behaviour(slug) == behaviour(labs()[slug])
 
@@ -56,11 +65,3 @@ def test_the_reference_earns_every_point(slug):
     for entry in served(slug):
         found, _ = plays.judged(labs()[slug], entry["seed"], "reference", table=pool.table(slug))
         assert found.total == 100.0, [(part["name"], part["reason"]) for part in found.parts]
-
-
-def test_no_counterexample_and_no_cheat_earns_what_it_must_not(slug):
-    for name, script, entry in proving.quick_plays(slug, served(slug)):
-        played = proving.play_once(slug, name, entry["seed"])
-        assert played.total <= script.ceiling, name
-        assert not (script.must_not_pass and played.passed), name
-        assert not (script.tempting and played.mends), name
