@@ -21,7 +21,7 @@ test:  ## set up, then every check and every test, the browser's too
 	@$(SETUP) --tests
 	@$(MAKE) --no-print-directory check
 	$(VENV)/pytest -n 2 --dist worksteal -m "not browser"
-	$(VENV)/pytest -m browser
+	$(VENV)/pytest -n 2 --dist loadfile -m browser
 
 check:  ## formatting, types, templates, spelling, import rules, the course content, migrations
 	@$(SETUP) --tests
