@@ -194,7 +194,8 @@ def look(cluster: Cluster, replica: int, at_s: float) -> None:
     if not _served(cluster, replica, at_s):
         return
     # Where nothing grows, what fitted at the start fits.
-    if (memory.life.growths or memory.tenants or memory.mixed_sizes) and least_free(memory, at_s) < 0:
+    can_grow = memory.life.growths or memory.tenants or memory.mixed_sizes
+    if can_grow and least_free(memory, at_s) < 0:
         out_of_memory(cluster, replica, at_s, tried=last_growth_bytes(memory, at_s))
 
 
