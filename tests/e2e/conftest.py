@@ -249,6 +249,7 @@ def axe() -> Callable[[Page], None]:
     source = AXE.read_text()
 
     def check(page: Page) -> None:
+        page.wait_for_load_state()  # A page without its styles has contrasts of its own.
         # Through the debugger's channel, not a script element, so the CSP stays as it is.
         page.evaluate(source + "; undefined")
         found: list[dict[str, Any]] = page.evaluate(
@@ -268,6 +269,7 @@ def no_sideways_scroll() -> Callable[[Page], None]:
     """Assert that the page is no wider than its window: ``no_sideways_scroll(page)``."""
 
     def check(page: Page) -> None:
+        page.wait_for_load_state()
         wide = page.evaluate("document.documentElement.scrollWidth")
         window = page.evaluate("document.documentElement.clientWidth")
         assert wide <= window, f"{page.url} is {wide} px wide in a window of {window} px"

@@ -30,6 +30,7 @@ def claim(page, desk: str) -> None:
     page.goto(desk)
     page.get_by_role("button", name="Claim it for 30 minutes").click()
     page.get_by_role("button", name="Save draft").wait_for()
+    page.wait_for_load_state()  # Its keys work once its script is there.
 
 
 def test_an_explanation_is_claimed_scored_and_released(
