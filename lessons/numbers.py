@@ -5,14 +5,21 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from lessons import measuring_quantities, playbook_quantities, quantities
+from lessons import (
+    drill_quantities,
+    drill_step_quantities,
+    measuring_quantities,
+    playbook_quantities,
+    quantities,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _MODULES = (quantities, playbook_quantities, measuring_quantities)
+_DRILLS = (drill_quantities, drill_step_quantities)
 SHOWN: Mapping[str, str] = MappingProxyType(
-    {name: text for module in _MODULES for name, text in module.SHOWN.items()}
+    {name: text for module in (*_MODULES, *_DRILLS) for name, text in module.SHOWN.items()}
 )
 """What ``{{ name }}`` stands for."""
 NUMBERS: Mapping[str, float] = MappingProxyType(

@@ -9,7 +9,15 @@ from lessons.drills.proving import prove
 from lessons.drills.spec import LEAVE, drills, text_of
 from lessons.symptoms import symptoms
 
+_VALUE = re.compile(r"\{\{ ?\w+ ?\}\}")
+DECISIONS = ("measure", "strike", "mechanism", "fix")
+
 pytestmark = pytest.mark.parametrize("number", list(drills()))
+
+
+def words(text):
+    """Words of a text, a number that is filled in counted as one."""
+    return len(_VALUE.sub("0", text).split())
 
 
 def test_its_proof_holds(number):
@@ -21,17 +29,26 @@ def test_its_proof_holds(number):
 def test_it_belongs_to_a_symptom_and_says_enough(number):
     spec = drills()[number]
     assert number in symptoms()
-    assert 40 <= len(text_of(number, "scene.md").split()) <= 140
-    assert 90 <= len(text_of(number, "debrief.md").split()) <= 260
+    assert 40 <= words(text_of(number, "scene.md")) <= 140
+    assert 90 <= words(text_of(number, "debrief.md")) <= 260
     assert 3 <= len(spec.suspects) <= 6
     assert len(spec.fixes) == len({each.title for each in spec.fixes.values()})
     assert LEAVE in spec.fixes
     assert len(spec.served) >= 2
 
 
+def test_every_decision_has_a_hint(number):
+    spec = drills()[number]
+    assert all(spec.hints_for(decision) for decision in DECISIONS)
+    # The first says where to look, so it names no answer.
+    told = " ".join(spec.hints_for(decision)[0] for decision in DECISIONS).lower()
+    titles = [each.title for each in (*spec.mechanisms.values(), *spec.fixes.values())]
+    assert not any(title.lower() in told for title in titles)
+
+
 def test_its_texts_keep_the_voice(number):
-    for name in ("scene.md", "debrief.md"):
-        text = text_of(number, name)
+    hints = [text for decision in DECISIONS for text in drills()[number].hints_for(decision)]
+    for text in (text_of(number, "scene.md"), text_of(number, "debrief.md"), *hints):
         assert not re.search(r"\b(simply|just|obviously|powerful|robust)\b|!", text)
 
 
