@@ -15,6 +15,7 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django.utils import timezone
 
 from courseware.models import SignInLink, User
+from courseware.signed_out import signed_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,14 +70,26 @@ def _required[**P](allowed: Callable[[Any], bool]) -> Callable[[View[P]], View[P
                 raise PermissionDenied
             return view(request, *args, **kwargs)
 
-        return login_required(guarded)
+        return learner_required(guarded)
 
     return decorate
 
 
 def learner_required[**P](view: View[P]) -> View[P]:
-    """Let in everyone who is signed in: whoever teaches or reviews may also learn."""
-    return login_required(view)
+    """Let in everyone who is signed in: whoever teaches or reviews may also learn.
+
+    A page sends a visitor to sign in and back. A form keeps what was typed, and says where to sign in.
+    """
+    page = login_required(view)
+
+    @wraps(view)
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        is_page = request.method in ("GET", "HEAD") and not request.headers.get("HX-Request")
+        if request.user.is_authenticated or is_page:
+            return page(request, *args, **kwargs)
+        return signed_out(request)
+
+    return guarded
 
 
 def grader_required[**P](view: View[P]) -> View[P]:
