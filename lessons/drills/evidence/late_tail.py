@@ -197,7 +197,6 @@ def _read(case: Case) -> Observed:
     }
     in_pool = case.rate_rps * case.residence_s / case.places
     waiting = case.rate_rps * float(hour.queue_s.mean())
-    by_reason = waiting if hour.full_share else 0.0
     prints = {
         "queue": (
             f"histogram_quantile(0.99, request_queue_time_seconds_bucket[1h])  {values['queue_p99_s']:.2f}",
@@ -205,9 +204,8 @@ def _read(case: Case) -> Observed:
             f"p99 {np.quantile(computed, 0.99):,.0f}, variance over squared mean {values['cv2']:.2f}",
         ),
         "reasons": (
-            f'vllm:num_requests_waiting_by_reason{{reason="capacity"}}  {by_reason:.1f}',
-            f"found the pool full, last hour: {100 * hour.full_share:.0f} % of the requests",
-            f"vllm:kv_cache_usage_perc, mean  {in_pool:.2f}",
+            f"vllm:kv_cache_usage_perc, mean of the hour  {in_pool:.2f}; full for {100 * hour.full_share:.0f} % of it",
+            f'vllm:num_requests_waiting_by_reason{{reason="capacity"}}, mean  {waiting:.1f}',
         ),
         "arrivals": (
             f"requests per {COUNTS_S} s: mean {counts.mean():.1f}, variance {counts.var():.0f}",
