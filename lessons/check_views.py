@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from courseware.people import instructor_required, learner_required, signed_in
 from lessons import check_lines, content, hints, progress, views
+from lessons.by_method import by_method
 from lessons.check_cards import check_card, text_of
 from lessons.check_forms import CheckForm, HintForm, ProblemForm, UnjudgedForm, WhyForm
 from lessons.checks_marking import is_resolved
@@ -54,14 +55,6 @@ def answer(request: HttpRequest, lesson: str, check: str) -> HttpResponseBase:
     return _check(request, found, here, question, fresh=True)
 
 
-def hint(request: HttpRequest, lesson: str, check: str) -> HttpResponseBase:
-    """Show the hints of a check as they stand (GET), or ask for one (POST)."""
-    if request.method == "POST":
-        return _ask_hint(request, lesson, check)
-    return _hints_now(request, lesson, check)
-
-
-@require_POST
 @learner_required
 def _ask_hint(request: HttpRequest, lesson: str, check: str) -> HttpResponseBase:
     found, here, question = _check_or_404(lesson, check)
@@ -76,13 +69,15 @@ def _ask_hint(request: HttpRequest, lesson: str, check: str) -> HttpResponseBase
     return _hints(request, found, here, question, "now")
 
 
-@require_safe
 @learner_required
 def _hints_now(request: HttpRequest, lesson: str, check: str) -> HttpResponseBase:
     found, here, question = _check_or_404(lesson, check)
     if not views.is_htmx(request):
         return redirect(views.address(found, here) + f"#check-{question.key}")
     return _hints(request, found, here, question, "")
+
+
+hint = by_method(show=_hints_now, take=_ask_hint)
 
 
 def _hints(

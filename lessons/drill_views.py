@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
-from django.http import Http404
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from courseware.people import learner_required, may_read, signed_in
 from labs.incident import clock
 from lessons import drilling
+from lessons.by_method import by_method
 from lessons.check_cards import inline
 from lessons.check_forms import HintForm
 from lessons.content import DRILLS_DIR
@@ -26,6 +27,7 @@ from lessons.drills.tables import worth
 from lessons.models import DrillAttempt
 from lessons.prose import text_html
 from lessons.symptoms import symptoms
+from lessons.views import is_htmx
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,6 +47,15 @@ _FORMS: Mapping[Stage, type[CommitForm | StrikeForm | MechanismForm | FixForm]] 
     Stage.FIX: FixForm,
 }
 TOTAL = 20
+TAKEN = "Nothing was taken: you have that reading, or you have struck suspects out since."
+NOT_DUE = (
+    "Nothing was changed: that decision was made before, by another click or in another tab, or it "
+    "is not due yet. What was decided first stands."
+)
+NOT_UNDER_WAY = (
+    "Nothing was stored: this drill is not under way for you. It ended in another tab, was rewritten "
+    "since, or was not begun."
+)
 
 
 @require_safe
@@ -53,7 +64,7 @@ def drill(request: HttpRequest, number: str) -> HttpResponseBase:
     spec, _ = _drill_or_404(request, number)
     attempt = None
     if request.user.is_authenticated:
-        attempt = drilling.last_attempt(signed_in(request), number)
+        attempt = drilling.last_attempt(signed_in(request), spec)
     return _page(request, spec, attempt)
 
 
@@ -71,21 +82,21 @@ def begin(request: HttpRequest, number: str) -> HttpResponseBase:
 @learner_required
 def commit(request: HttpRequest, number: str) -> HttpResponseBase:
     """Commit the first measurement."""
-    return _decide(
-        request, number, CommitForm, lambda attempt, said: drilling.commit(attempt, **said)
-    )
+    return _decide(request, number, Stage.MEASURE, drilling.commit)
 
 
 @require_POST
 @learner_required
 def take(request: HttpRequest, number: str) -> HttpResponseBase:
     """Take one more measurement."""
-    spec, attempt = _attempt_or_404(request, number)
+    spec, attempt = _under_way(request, number)
     key = request.POST.get("measurement", "")
+    if attempt is None:
+        return _not_under_way(request, number)
     if key not in spec.measurements:
         messages.error(request, "This drill has no such measurement. Nothing was taken.")
-    else:
-        drilling.take(attempt, key)
+    elif not drilling.take(attempt, key):
+        messages.info(request, TAKEN)
     return redirect(reverse("lookup:drill", args=[number]) + "#evidence")
 
 
@@ -93,54 +104,49 @@ def take(request: HttpRequest, number: str) -> HttpResponseBase:
 @learner_required
 def strike(request: HttpRequest, number: str) -> HttpResponseBase:
     """Strike suspects out."""
-    return _decide(
-        request, number, StrikeForm, lambda attempt, said: drilling.strike(attempt, **said)
-    )
+    return _decide(request, number, Stage.STRIKE, drilling.strike)
 
 
 @require_POST
 @learner_required
 def explain(request: HttpRequest, number: str) -> HttpResponseBase:
     """Say what happens."""
-    return _decide(
-        request, number, MechanismForm, lambda attempt, said: drilling.explain(attempt, **said)
-    )
+    return _decide(request, number, Stage.MECHANISM, drilling.explain)
 
 
 @require_POST
 @learner_required
 def mend(request: HttpRequest, number: str) -> HttpResponseBase:
     """Choose the fix, and be marked."""
-    return _decide(request, number, FixForm, lambda attempt, said: drilling.mend(attempt, **said))
+    return _decide(request, number, Stage.FIX, drilling.mend)
 
 
-def hint(request: HttpRequest, number: str) -> HttpResponseBase:
-    """Show the hints of the decision under way (GET), or ask for one (POST)."""
-    if request.method == "POST":
-        return _ask_hint(request, number)
-    return _hints_now(request, number)
-
-
-@require_POST
 @learner_required
 def _ask_hint(request: HttpRequest, number: str) -> HttpResponseBase:
-    spec, attempt = _attempt_or_404(request, number)
+    spec, attempt = _under_way(request, number)
+    if attempt is None:
+        return _not_under_way(request, number)
     form = HintForm(request.POST)
     wanted = form.cleaned_data["hint"] if form.is_valid() else 0
-    asked = "now" if drilling.ask_hint(attempt, wanted) else "none"
-    if request.htmx:  # type: ignore[attr-defined]
+    stage = request.GET.get("stage", "")
+    if stage not in {"", attempt.stage}:
+        return _made_before(request, number)
+    asked = "now" if drilling.ask_hint(attempt, wanted, stage=stage) else "none"
+    if is_htmx(request):
         return _hints(request, spec, attempt, asked)
-    made = _FORMS[Stage(attempt.stage)]
-    return _page(request, spec, attempt, made(spec, request.POST, judged=False), asked=asked)
+    kept = _form(spec, attempt, request.POST)
+    return _page(request, spec, attempt, kept, asked=asked)
 
 
-@require_safe
 @learner_required
 def _hints_now(request: HttpRequest, number: str) -> HttpResponseBase:
-    spec, attempt = _attempt_or_404(request, number)
-    if request.htmx:  # type: ignore[attr-defined]
+    spec, attempt = _under_way(request, number)
+    if is_htmx(request) and attempt is not None:
         return _hints(request, spec, attempt, "")
-    return redirect(reverse("lookup:drill", args=[number]) + "#now")
+    return _back(request, number)
+
+
+hint = by_method(show=_hints_now, take=_ask_hint)
 
 
 def _hints(
@@ -157,26 +163,45 @@ def _drill_or_404(request: HttpRequest, number: str) -> tuple[DrillSpec, bool]:
     return spec, may_read(request.user, symptom.tier)
 
 
-def _attempt_or_404(request: HttpRequest, number: str) -> tuple[DrillSpec, DrillAttempt]:
+def _under_way(request: HttpRequest, number: str) -> tuple[DrillSpec, DrillAttempt | None]:
     spec, is_open = _drill_or_404(request, number)
-    attempt = drilling.open_attempt(signed_in(request), number) if is_open else None
-    if attempt is None:
-        raise Http404
-    return spec, attempt
+    return spec, drilling.open_attempt(signed_in(request), spec) if is_open else None
+
+
+def _back(request: HttpRequest, number: str) -> HttpResponseBase:
+    """Lead to the decision that is due, from wherever the request came."""
+    address = reverse("lookup:drill", args=[number]) + "#now"
+    if is_htmx(request):
+        return HttpResponse(headers={"HX-Redirect": address})
+    return redirect(address)
+
+
+def _not_under_way(request: HttpRequest, number: str) -> HttpResponseBase:
+    kept = f" You wrote: “{why}”" if (why := request.POST.get("why", "").strip()[:300]) else ""
+    messages.info(request, f"{NOT_UNDER_WAY}{kept}")
+    return _back(request, number)
+
+
+def _made_before(request: HttpRequest, number: str) -> HttpResponseBase:
+    messages.info(request, NOT_DUE)
+    return _back(request, number)
 
 
 def _decide(
-    request: HttpRequest,
-    number: str,
-    form_class: Callable[..., forms.Form],
-    decide: Callable[[DrillAttempt, dict[str, Any]], bool],
+    request: HttpRequest, number: str, stage: Stage, decide: Callable[..., bool]
 ) -> HttpResponseBase:
-    spec, attempt = _attempt_or_404(request, number)
-    form = form_class(spec, request.POST)
+    """Take a decision if it is the one that is due; ``decide`` tells whether it was."""
+    spec, attempt = _under_way(request, number)
+    if attempt is None:
+        return _not_under_way(request, number)
+    if attempt.stage != stage:
+        return _made_before(request, number)
+    form = _FORMS[stage](spec, request.POST)
     if not form.is_valid():
         return _page(request, spec, attempt, form, status=422)
-    decide(attempt, form.cleaned_data)
-    return redirect(reverse("lookup:drill", args=[number]) + "#now")
+    if not decide(attempt, **form.cleaned_data):
+        return _made_before(request, number)
+    return _back(request, number)
 
 
 # ------------------------------------------------------------------------------------- what is shown
@@ -211,9 +236,12 @@ def _page(
     return render(request, "lessons/drill.html", context, status=status)
 
 
-def _form(spec: DrillSpec, attempt: DrillAttempt | None) -> forms.Form | None:
+def _form(
+    spec: DrillSpec, attempt: DrillAttempt | None, typed: Mapping[str, Any] | None = None
+) -> forms.Form | None:
+    """Return the form of the decision that is due; with what was ``typed``, but not judged."""
     chosen = None if attempt is None else _FORMS.get(Stage(attempt.stage))
-    return None if chosen is None else chosen(spec)
+    return None if chosen is None else chosen(spec, typed, judged=typed is None)
 
 
 def _hints_of(spec: DrillSpec, attempt: DrillAttempt, asked: str) -> dict[str, Any] | None:
@@ -225,6 +253,7 @@ def _hints_of(spec: DrillSpec, attempt: DrillAttempt, asked: str) -> dict[str, A
     opened = sum(at <= now for at in opens)
     waits = opens[opened:]
     return {
+        "stage": attempt.stage,
         "opened": [inline(line) for line in texts[:opened]],
         "waits_s": math.ceil((waits[0] - now).total_seconds()) if waits else 0,
         # The button stays when there is none left: only asking tells.

@@ -30,27 +30,44 @@ _SEEDS = (100_000, 999_999)
 """None of them is a table's or a proof's."""
 
 
-def open_attempt(learner: User, number: str) -> DrillAttempt | None:
-    """Return the attempt that is under way, if there is one."""
-    mine = DrillAttempt.objects.visible_to(learner).filter(drill=number)
-    return mine.exclude(stage=Stage.DONE).first()
+def open_attempt(learner: User, spec: DrillSpec) -> DrillAttempt | None:
+    """Return the attempt that is under way, if there is one and the drill still asks what it was asked."""
+    mine = DrillAttempt.objects.visible_to(learner).filter(drill=spec.number)
+    found = mine.exclude(stage=Stage.DONE).first()
+    return found if found is not None and _fits(spec, found) else None
 
 
-def last_attempt(learner: User, number: str) -> DrillAttempt | None:
-    """Return the attempt that is under way, else the latest that is done."""
-    mine = DrillAttempt.objects.visible_to(learner).filter(drill=number)
-    return open_attempt(learner, number) or mine.last()
+def last_attempt(learner: User, spec: DrillSpec) -> DrillAttempt | None:
+    """Return the attempt that is under way, else the latest that is done and can still be shown."""
+    mine = DrillAttempt.objects.visible_to(learner).filter(drill=spec.number, stage=Stage.DONE)
+    done = (each for each in mine.reverse() if _fits(spec, each))
+    return open_attempt(learner, spec) or next(done, None)
+
+
+def _fits(spec: DrillSpec, attempt: DrillAttempt) -> bool:
+    """Tell whether a drill has all that an attempt names: it may have been rewritten since."""
+    return (
+        attempt.version == spec.version
+        and spec.measurements.keys() >= set(attempt.taken)
+        and spec.suspects.keys() >= set(attempt.struck)
+        and attempt.mechanism in {"", *spec.mechanisms}
+        and attempt.fix in {"", *spec.fixes}
+    )
 
 
 def start(learner: User, spec: DrillSpec) -> DrillAttempt:
-    """Return the attempt that is under way, or a new one in a world that the learner has not met yet if one is left."""
-    found = open_attempt(learner, spec.number)
+    """Return the attempt that is under way, or a new one in a world that the learner has not met yet if one is left.
+
+    One that was begun before the drill was rewritten cannot go on: it is taken away.
+    """
+    found = open_attempt(learner, spec)
     if found is not None:
         return found
-    met = [
-        spec.world_of(each.seed)
-        for each in DrillAttempt.objects.visible_to(learner).filter(drill=spec.number)
-    ]
+    mine = DrillAttempt.objects.visible_to(learner).filter(drill=spec.number)
+    old = mine.exclude(stage=Stage.DONE).first()
+    if old is not None:
+        mine.filter(pk=old.pk, stage=old.stage, taken=old.taken).delete()
+    met = [spec.world_of(each.seed) for each in mine]
     rng = random.Random(f"drill:{spec.number}:{learner.pk}:{len(met)}")
     seeds = [rng.randint(*_SEEDS) for _ in range(20)]
     # Each world comes once before any comes again.
@@ -62,7 +79,7 @@ def start(learner: User, spec: DrillSpec) -> DrillAttempt:
                 learner=learner, drill=spec.number, version=spec.version, seed=seed
             )
     except IntegrityError:  # Two clicks: the other one's attempt is this one's.
-        found = open_attempt(learner, spec.number)
+        found = open_attempt(learner, spec)
         if found is None:
             raise
         return found
@@ -139,14 +156,20 @@ def mend(attempt: DrillAttempt, fix: str) -> bool:
 # ----------------------------------------------------------------------------------------------- hints
 
 
-def ask_hint(attempt: DrillAttempt, number: int, *, now: datetime | None = None) -> bool:
+def ask_hint(
+    attempt: DrillAttempt, number: int, *, stage: str = "", now: datetime | None = None
+) -> bool:
     """Ask for a hint of the decision under way by its number, from 1; False if there is none to ask for.
+
+    A page that was left open asks at a ``stage`` that is over: it gets none, and spends none at the one under way.
 
     It opens HINT_WAIT_S later. Asking for the same one again changes nothing, and the next can be asked for once
     it is open.
     """
     now = now or timezone.now()
     attempt.refresh_from_db()
+    if stage not in {"", attempt.stage}:
+        return False
     stage, mine = attempt.stage, hints_of(attempt)
     if 0 < number <= len(mine):
         return True

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-from django.db import transaction
 from django.http import Http404
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
 
 from courseware.people import learner_required, signed_in
-from lessons import computing, runs, tasks, views
+from lessons import runs, tasks, views
+from lessons.by_method import by_method
 from lessons.run_cards import run_card
 from lessons.run_forms import RunForm
 
@@ -20,54 +18,37 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponseBase
 
     from lessons.content import Lesson, Station
-    from lessons.models import ComputedAnswer
     from lessons.walkthroughs import Step, Walkthrough
 
 MANY = 429
 
 
-@never_cache
-def run(request: HttpRequest, lesson: str, step: str) -> HttpResponseBase:
-    """Show a step as it stands (GET), or run a line at it (POST)."""
-    return _run(request, lesson, step) if request.method == "POST" else _now(request, lesson, step)
-
-
-@require_POST
 @learner_required
-def _run(request: HttpRequest, lesson: str, key: str) -> HttpResponseBase:
-    found, here, walk, step = _step_or_404(lesson, key)
-    earlier = runs.runs_of(request.user, found).get(key, [])
-    asks = bool(here.runs[key].ask) and all(row.line != step.line for row in earlier)
-    form = RunForm(walk, step, request.POST, asks=asks)
+def _run(request: HttpRequest, lesson: str, step: str) -> HttpResponseBase:
+    found, here, walk, at = _step_or_404(lesson, step)
+    earlier = runs.runs_of(request.user, found).get(step, [])
+    asks = bool(here.runs[step].ask) and all(row.line != at.line for row in earlier)
+    form = RunForm(walk, at, request.POST, asks=asks)
     if not form.is_valid():
-        return _step(request, found, here, key, form=form)
+        return _step(request, found, here, step, form=form)
     line, expected = form.cleaned_data["command"], form.cleaned_data["expected"]
     try:
-        row = runs.run(
-            signed_in(request), found, walk, step, line, expected=expected if asks else ""
-        )
+        row = runs.run(signed_in(request), found, walk, at, line, expected=expected if asks else "")
     except runs.TooManyError as error:
-        return _step(request, found, here, key, form=form, problem=str(error))
-    _have_computed(row.answer)
-    return _step(request, found, here, key)
+        return _step(request, found, here, step, form=form, problem=str(error))
+    tasks.have_computed(row.answer)
+    return _step(request, found, here, step)
 
 
-@require_GET
 @learner_required
-def _now(request: HttpRequest, lesson: str, key: str) -> HttpResponseBase:
-    found, here, _, _ = _step_or_404(lesson, key)
-    for row in runs.runs_of(request.user, found).get(key, []):
-        _have_computed(row.answer)
-    return _step(request, found, here, key)
+def _now(request: HttpRequest, lesson: str, step: str) -> HttpResponseBase:
+    found, here, _, _ = _step_or_404(lesson, step)
+    for row in runs.runs_of(request.user, found).get(step, []):
+        tasks.have_computed(row.answer)
+    return _step(request, found, here, step)
 
 
-def _have_computed(answer: ComputedAnswer) -> None:
-    """Have a worker compute an answer that is not there; each lapse publishes it once.
-
-    A broker that is away stops no page: the next look publishes again.
-    """
-    if not answer.is_done and computing.claim_forgotten(answer):
-        transaction.on_commit(partial(tasks.compute_answer.delay, answer.pk), robust=True)
+run = never_cache(by_method(show=_now, take=_run))
 
 
 def _step(

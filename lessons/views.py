@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from courseware.people import learner_required, may_author, signed_in
 from lessons import (
@@ -21,6 +21,7 @@ from lessons import (
     runs,
     tasks,
 )
+from lessons.by_method import by_method
 from lessons.forms import PredictionForm, SeenForm
 from lessons.prediction_cards import committed, prediction_card
 
@@ -152,14 +153,6 @@ def read(request: HttpRequest, lesson: str, station: str) -> HttpResponseBase:
 # ---------------------------------------------------------------------------------------- predictions
 
 
-def prediction(request: HttpRequest, lesson: str, prediction: str) -> HttpResponseBase:
-    """Show a prediction as it stands (GET), or commit one (POST)."""
-    if request.method == "POST":
-        return _commit(request, lesson, prediction)
-    return _prediction_now(request, lesson, prediction)
-
-
-@require_POST
 @learner_required
 def _commit(request: HttpRequest, lesson: str, prediction: str) -> HttpResponseBase:
     found, here, text = _prediction_or_404(lesson, prediction)
@@ -179,7 +172,6 @@ def _commit(request: HttpRequest, lesson: str, prediction: str) -> HttpResponseB
     return _prediction(request, found, here, text)
 
 
-@require_GET
 @learner_required
 def _prediction_now(request: HttpRequest, lesson: str, prediction: str) -> HttpResponseBase:
     found, here, text = _prediction_or_404(lesson, prediction)
@@ -187,6 +179,9 @@ def _prediction_now(request: HttpRequest, lesson: str, prediction: str) -> HttpR
     if commit is not None and not commit.answer.is_done:
         _have_computed(commit.answer)
     return _prediction(request, found, here, text)
+
+
+prediction = by_method(show=_prediction_now, take=_commit)
 
 
 @require_POST
@@ -219,11 +214,10 @@ def again(request: HttpRequest, lesson: str, prediction: str) -> HttpResponseBas
 
 def _have_computed(answer: ComputedAnswer) -> None:
     """Have an answer computed: a short one here, a long one by a worker. The guess is stored."""
-    forgotten = computing.claim_forgotten(answer)
     if predictions.QUESTIONS[answer.name.partition(":")[2]].is_long:
-        if forgotten:
-            tasks.compute_answer.delay_on_commit(answer.pk)  # type: ignore[attr-defined]
+        tasks.have_computed(answer)
     else:
+        computing.claim_forgotten(answer)
         computing.compute(answer.pk)
 
 

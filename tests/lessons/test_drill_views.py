@@ -102,15 +102,57 @@ def test_what_is_missing_is_said_and_nothing_typed_is_lost(client, ada, data, wo
     assert DrillAttempt.objects.get().stage == "measure"
 
 
-@pytest.mark.parametrize("step", ["first", "more", "strike", "mechanism", "fix"])
-def test_a_step_without_an_attempt_is_a_404(client, ada, step):
-    assert post(client, step).status_code == 404
+@pytest.mark.parametrize("step", ["first", "more", "strike", "mechanism", "fix", "hint"])
+def test_a_step_of_a_drill_that_is_not_under_way_says_so_and_keeps_what_was_written(
+    client, ada, step
+):
+    page = client.post(f"{URL}{step}/", {"why": "it <differs>"}, follow=True).content.decode()
+    assert "this drill is not under way for you" in page
+    assert "You wrote: “it &lt;differs&gt;”" in page
+    assert not DrillAttempt.objects.exists()
 
 
-def test_a_step_that_is_not_due_changes_nothing(client, ada):
+@pytest.mark.parametrize("step", ["strike", "mechanism", "fix"])
+def test_a_step_that_is_not_due_changes_nothing_and_says_so(client, ada, step):
     client.post(f"{URL}begin/")
-    post(client, "fix", fix="reorder")
+    answer = client.post(f"{URL}{step}/", {"fix": "reorder", "struck": "tea leaves"}, follow=True)
+    page = answer.content.decode()
+    assert "is not due yet" in page
+    assert "How sure that no other is better?" in page
+    assert 'name="confidence"' in page
     assert DrillAttempt.objects.get().stage == "measure"
+
+
+def test_a_decision_sent_twice_is_taken_once_and_the_second_time_says_so(client, ada):
+    client.post(f"{URL}begin/")
+    post(client, "first", measurement="counters", confidence="70", why="x")
+    sent = {"measurement": "last-minute", "confidence": "90", "why": "y"}
+    assert (
+        "What was decided first stands"
+        in client.post(f"{URL}first/", sent, follow=True).content.decode()
+    )
+    assert DrillAttempt.objects.get().taken == ["counters"]
+    client.post(f"{URL}more/", {"measurement": "last-minute"})
+    again = client.post(f"{URL}more/", {"measurement": "last-minute"}, follow=True)
+    assert "Nothing was taken: you have that reading" in again.content.decode()
+
+
+def test_a_hint_asked_for_in_a_tab_of_an_earlier_decision_costs_nothing(client, ada):
+    client.post(f"{URL}begin/")
+    post(client, "first", measurement="counters", confidence="70", why="x")
+    stale = client.post(f"{URL}hint/?stage=measure", {"hint": "1"}, HTTP_HX_REQUEST="true")
+    assert stale["HX-Redirect"] == f"{URL}#now"
+    assert DrillAttempt.objects.get().hints == []
+
+
+def test_an_attempt_at_a_drill_that_was_rewritten_is_begun_anew_and_stops_no_page(client, ada):
+    client.post(f"{URL}begin/")
+    DrillAttempt.objects.update(taken=["tea-leaves"], stage="strike")
+    assert "Begin" in shown(client)
+    client.post(f"{URL}begin/")
+    assert DrillAttempt.objects.get().taken == []
+    DrillAttempt.objects.update(version=99, stage="done", fix="tea-leaves")
+    assert "Begin" in shown(client)
 
 
 def test_an_unknown_measurement_is_refused_in_words(client, ada):
