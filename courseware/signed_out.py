@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 STOP_POLLING = 286
 """htmx swaps what comes with it, and asks no more by the clock."""
-_NOT_TYPED = ("csrfmiddlewaretoken", "hint", "next", "try")
+_NOT_TYPED = ("csrfmiddlewaretoken", "bookmark", "hint", "next", "try", "wanted")
 _LONGEST_SHOWN = 5000
 
 

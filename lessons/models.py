@@ -368,7 +368,9 @@ class ReviewMail(models.Model):
     page = models.URLField(max_length=300, blank=True)
     """Where the mail leads: a worker does not know under which name the site is reached."""
     looked_on = models.DateField(null=True, blank=True)
-    """The last day on which a worker looked whether something is due."""
+    """The last day on which a worker looked whether something is due, and had sent the mail if so."""
+    claimed_at = models.DateTimeField(null=True, blank=True)
+    """Since when a worker is at it; null is nobody."""
 
     objects = OwnedQuerySet.as_manager()
 

@@ -37,3 +37,9 @@ class RepeatForm(forms.Form):
     answer = forms.ChoiceField(
         choices=[(WHY, "I know why"), (SAME, "I would say the same")],
     )
+
+
+class MailForm(forms.Form):
+    """Whether the mail of the day is wanted."""
+
+    wanted = forms.ChoiceField(choices=[("yes", "on"), ("no", "off")])

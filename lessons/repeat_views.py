@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from courseware.people import learner_required, signed_in
 from lessons import reminders, repeat_pages, repeats
 from lessons.check_forms import CheckForm
-from lessons.person_forms import RepeatForm
+from lessons.person_forms import MailForm, RepeatForm
 from lessons.spacing import Item, due_on
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ def prediction(request: HttpRequest, lesson: str, key: str) -> HttpResponseBase:
     item = _item_or_404("prediction", lesson, key)
     form = RepeatForm(request.POST)
     if not form.is_valid():
-        raise Http404
+        messages.error(request, "Press one of the two buttons below it. Nothing was stored.")
+        return _answered(item)
     try:
         repeats.answer_prediction(signed_in(request), item, form.cleaned_data["answer"])
     except repeats.NotDueError:
@@ -84,8 +85,12 @@ def prediction(request: HttpRequest, lesson: str, key: str) -> HttpResponseBase:
 @learner_required
 def mail(request: HttpRequest) -> HttpResponseBase:
     """Turn the mail on or off."""
+    form = MailForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Press the button to turn the mail on or off. Nothing was changed.")
+        return redirect(reverse("you:review") + "#mail")
     page = request.build_absolute_uri(reverse("you:review"))
-    reminders.want(signed_in(request), wanted=request.POST.get("wanted") == "yes", page=page)
+    reminders.want(signed_in(request), wanted=form.cleaned_data["wanted"] == "yes", page=page)
     return redirect(reverse("you:review") + "#mail")
 
 

@@ -1,12 +1,14 @@
 """The mail of the day: only to who wants it, only when something is due, once."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.conf import settings
+from django.core.mail import EmailMessage
 from django.utils import timezone
 
-from lessons import progress, reminders, tasks
+from lessons import progress, reminders, repeats, tasks
 from lessons.models import CheckTry, ReviewMail
 from tests.lessons.conftest import LESSON
 
@@ -88,14 +90,74 @@ def test_who_turned_it_off_in_between_gets_none(wants, learner, mailoutbox):
 
 
 def test_a_mail_that_could_not_be_sent_is_tried_again(wants, monkeypatch, at_hour):
-    def refuse(*arguments):
+    def refuse(*arguments, **options):
         raise ConnectionRefusedError
 
     at_hour(12)
-    monkeypatch.setattr(reminders, "send_mail", refuse)
+    monkeypatch.setattr(EmailMessage, "send", refuse)
     with pytest.raises(ConnectionRefusedError):
         reminders.remind(wants.pk)
     assert reminders.waiting() == [wants.pk]
+
+
+class Killed(BaseException):
+    """As a worker dies: nothing that cleans up runs."""
+
+
+def test_a_worker_that_dies_before_it_sends_loses_no_mail(wants, mailoutbox, monkeypatch):
+    def die(learner):
+        raise Killed
+
+    now = timezone.now()
+    with monkeypatch.context() as patch:
+        patch.setattr(repeats, "scheduled_for", die)
+        with pytest.raises(Killed):
+            reminders.remind(wants.pk, now=now)
+    assert not reminders.remind(wants.pk, now=now + timedelta(minutes=9))
+    assert reminders.remind(wants.pk, now=now + timedelta(minutes=11))
+    assert len(mailoutbox) == 1
+
+
+def test_a_mail_that_is_sent_again_since_its_worker_died_bears_the_same_id(wants, mailoutbox):
+    now = timezone.now()
+    assert reminders.remind(wants.pk, now=now)
+    ReviewMail.objects.update(looked_on=None, claimed_at=now - timedelta(hours=1))
+    assert reminders.remind(wants.pk, now=now)
+    first, second = (mail.extra_headers["Message-ID"] for mail in mailoutbox)
+    assert first == second
+    assert first.endswith("@course.example.org>")
+
+
+def test_who_has_no_address_is_looked_after_and_gets_none(wants, learner, mailoutbox, at_hour):
+    learner.email = ""
+    learner.save()
+    assert not reminders.remind(wants.pk)
+    at_hour(12)
+    assert (mailoutbox, reminders.waiting()) == ([], [])
+
+
+@pytest.mark.parametrize("day", [date(2026, 3, 29), date(2026, 10, 25)])
+def test_a_day_of_23_or_25_hours_has_one_mail(wants, monkeypatch, day):
+    berlin = ZoneInfo("Europe/Berlin")
+    mails = []
+    monkeypatch.setattr(EmailMessage, "send", lambda mail: mails.append(mail) or 1)
+    begin = datetime(day.year, day.month, day.day, tzinfo=berlin).astimezone(UTC)
+    CheckTry.objects.update(tried_at=begin - timedelta(days=2))
+    with timezone.override(berlin):
+        for hour in range(25):
+            now = begin + timedelta(hours=hour)
+            monkeypatch.setattr("lessons.reminders.timezone.now", lambda now=now: now)
+            if timezone.localdate(now) == day:
+                for mail_id in reminders.waiting():
+                    reminders.remind(mail_id)
+    assert len(mails) == 1
+
+
+def test_a_switch_that_says_neither_on_nor_off_changes_nothing(learner, learner_client):
+    reminders.want(learner, wanted=True, page="")
+    page = learner_client.post(SWITCH, {"wanted": "\x00"}, follow=True).content.decode()
+    assert "Nothing was changed" in page
+    assert reminders.wanted_by(learner)
 
 
 def test_nobody_is_woken_at_night(wants, at_hour):
