@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
+from labs.charts.numbers import bound
 from lessons.demos import DEMOS, computed
 from lessons.demos.demo import Choice, Number
 from lessons.demos.values import read, words
@@ -79,6 +80,8 @@ def demo_card(lesson: Lesson, station: Station, key: str, typed: Mapping[str, st
     setting = read(demo, typed, before.values)
     values = before.values if setting.faults else setting.values
     shown = asdict(computed(demo, values))
+    shown["says"], shown["method"] = bound(shown["says"]), bound(shown["method"])
+    shown["readouts"] = [{**each, "beside": bound(each["beside"])} for each in shown["readouts"]]
     shown["plots"] = [
         {**plot, "id": f"demo-{key}-plot-{place}"} for place, plot in enumerate(shown["plots"])
     ]

@@ -19,6 +19,7 @@ from pymdownx.blocks import BlocksExtension
 from pymdownx.blocks.block import Block as MarkdownBlock
 
 from courseware.glossary import Keywords, tightened
+from labs.charts.numbers import bound
 
 LAYERS = ("boundary", "overload", "memory", "compatibility", "lifetime")
 SLOT = re.compile(
@@ -254,16 +255,17 @@ def page_html(source: str, *, is_open: str = "") -> str:
 
     ``is_open`` names the term that stands unfolded.
     """
-    html = tightened(_converter(is_open=is_open).convert(source))
-    return html.replace("<pre>", '<pre tabindex="0" role="region" aria-label="Example">')
+    html = bound(tightened(_converter(is_open=is_open).convert(source)))
+    # A group, not a landmark: a page may hold several.
+    return html.replace("<pre>", '<pre tabindex="0" role="group" aria-label="Example">')
 
 
 def text_html(source: str) -> str:
     """Render a short text with paragraphs: the question of a check, the body of a prediction."""
-    return _converter().convert(source)
+    return bound(_converter().convert(source))
 
 
 def inline_html(source: str) -> str:
     """Render one line: an option, a feedback."""
-    html = _converter().convert(source.strip())
+    html = bound(_converter().convert(source.strip()))
     return html.removeprefix("<p>").removesuffix("</p>") if html.count("<p>") == 1 else html

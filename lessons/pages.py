@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from labs import catalogue
+from labs.charts.numbers import bound
 from lessons import figures, tool_reach
 from lessons.check_cards import check_card, inline
 from lessons.demo_cards import demo_card, typed_for
@@ -45,6 +46,7 @@ def figure_card(key: str, answered: Callable[[str], ComputedAnswer]) -> FigureCa
         return FigureCard(key, figure.title, ledgers=figures.four_ledgers())
     answer = answered(f"figure:{key}")
     result = dict(answer.result or {})
+    result["method"] = bound(result.get("method") or "")
     result["plots"] = plots(f"figure-{key}", result)
     return FigureCard(key, figure.title, result=result)
 

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from labs.charts.numbers import bound
 from lessons import guesses, predictions, sketches
 from lessons.check_cards import inline, number_words, plain, text_of
 from lessons.cohort import cohort_of
@@ -145,6 +146,8 @@ def _revealed(
 ) -> PredictionCard:
     result = dict(commit.answer.result or {})
     result["plots"] = plots(f"prediction-{card.key}", result)
+    for name in ("beside", "method"):
+        result[name] = bound(result.get(name) or "")
     known = cohort_of(everybody, commit.guess, result, list(text.items))
     card = replace(
         card,
@@ -197,7 +200,7 @@ def _revealed_items(
             plain="",
             chosen="",
             is_wrong=False,
-            reading=readings.get(key, ""),
+            reading=bound(readings.get(key, "")),
             yours=guess == key,
             computed=answer == key,
             your_place=guess.index(key) + 1 if isinstance(guess, list) and key in guess else 0,
@@ -228,7 +231,7 @@ def said_words(guess: Guess, items: Mapping[str, str]) -> str:
 
 
 def _filled(source: str, facts: dict[str, str]) -> str:
-    return _FACT.sub(lambda match: html.escape(facts.get(match["name"], "…")), source)
+    return bound(_FACT.sub(lambda match: html.escape(facts.get(match["name"], "…")), source))
 
 
 def plots(prefix: str, result: dict[str, Any]) -> list[dict[str, Any]]:

@@ -96,7 +96,7 @@ def _pool(bytes_per_token: int, other: str) -> Steps[Reveal]:
             "tokens": f"{tokens:,}",
             "blocks": f"{blocks:,}",
             "decimal": f"{decimal:,}",
-            "decimal_off": f"{1 - decimal / tokens:.0%}",
+            "decimal_off": f"{100 * (1 - decimal / tokens):.0f} %",
             "sequences": f"{tokens // 2_800}",
             "other": other,
         },

@@ -151,7 +151,8 @@ def _cap_reveal(runs: Mapping[int, list[_Capped]], wanted: list[float]) -> Revea
     worse = sum(b.p95_s > a.p95_s for a, b in zip(runs[40], runs[28], strict=True))
     facts["worse"], facts["seeds"] = f"{worse}", f"{len(CAP_SEEDS)}"
     facts["wanted"] = f"{median(wanted):,.0f}"
-    facts["wanted_share"] = f"{median(wanted) / (ATLAS.usable_blocks * ATLAS.block_size):.0%}"
+    pool_tokens = ATLAS.usable_blocks * ATLAS.block_size
+    facts["wanted_share"] = f"{100 * median(wanted) / pool_tokens:.0f} %"
     # The seed drawn is the one in the middle, so the chart looks like the number beside it.
     middle = sorted(range(len(CAP_SEEDS)), key=lambda i: runs[28][i].p95_s)[len(CAP_SEEDS) // 2]
     x = [(t - _CAP_WARM_S) / 60 for t in _times(_CAP_WARM_S)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import markdown
@@ -10,6 +9,7 @@ from django.utils.safestring import mark_safe
 
 from courseware.glossary import Keywords, tightened
 from labs.catalogue import text_of
+from labs.charts.numbers import bound
 
 if TYPE_CHECKING:
     from markdown.extensions import Extension
@@ -28,8 +28,7 @@ def html_of(source: str) -> str:
         "<table>",
         '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>',
     ).replace("</table>", "</table></div>")
-    # A number and its unit stay on one line.
-    html = re.sub(r"(?<=\d) (?=(?:%|s|ms|min)(?!\w))", "\u00a0", html)
+    html = bound(html)
     # A corner without words is no heading.
     html = html.replace("<th></th>", "<td></td>")
     return mark_safe(html)  # noqa: S308  (the text of the lab's own folder)

@@ -96,7 +96,7 @@ def _plot(paced: Answers, opened: Answers, stall_s: float) -> Plot:
         f"Latency of the requests due around the stall. By the schedule it falls from {ends[0]} to {ends[1]} while the "
         f"stall lasts; the tool has one dot at {time(float(paced.recorded_s.max()))}.",
         (dots("scheduled", "c1", opened), dots("recorded", "c2", paced)),
-        x_title="second of the test at which a request was due",
+        x_title="second at which a request was due",
         x_range=(low, high),
         size="tall",
     )

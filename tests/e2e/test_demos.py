@@ -48,6 +48,20 @@ def test_a_control_is_turned_by_keyboard_and_what_is_wrong_with_it_is_said_besid
     assert complaints == []
 
 
+# Words of a chart that are cut at its edge, or that lie on other words.
+CROWDED = """() => [...document.querySelectorAll(".plot")].flatMap((plot) => {
+  const edge = plot.getBoundingClientRect();
+  const words = [...plot.querySelectorAll("svg text")].map((text) => [text.textContent, text.getBoundingClientRect()]);
+  const shown = words.filter(([text, box]) => text.trim() && box.width);
+  const lies = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+  return shown.flatMap(([text, box], at) => [
+    ...(box.left < edge.left - 1 || box.right > edge.right + 1 ? [`${text}: cut`] : []),
+    ...shown.slice(at + 1).filter(([, other]) => lies(box, other)).map(([other]) => `${text} on ${other}`),
+  ]);
+})"""
+
+
 @pytest.mark.parametrize("station", [station.slug for station in LESSON.stations])
 def test_every_station_is_sound_on_a_phone_in_the_dark(
     new_page, axe, no_sideways_scroll, complaints, station
@@ -55,6 +69,7 @@ def test_every_station_is_sound_on_a_phone_in_the_dark(
     page = new_page(theme="dark", width=320)
     page.goto(BASE + station + "/")
     expect(page.locator(".demo .plot svg").first).to_be_visible()
+    assert page.evaluate(CROWDED) == []
     axe(page)
     no_sideways_scroll(page)
     assert complaints == []

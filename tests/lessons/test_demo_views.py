@@ -46,7 +46,7 @@ def address():
 
 
 def said(text: str) -> str:
-    return re.search(r'class="asked">([^<]*)<', text)[1]
+    return re.search(r'class="asked">([^<]*)<', text)[1].replace("\xa0", " ")
 
 
 def test_a_station_shows_a_demonstration_where_its_author_put_it(client):

@@ -24,6 +24,18 @@ def test_a_keyword_is_closed_unless_its_author_opens_it():
     assert '<details class="kw" open>' in page_html("[[KV pool]]", is_open="KV pool")
 
 
+def test_a_number_and_its_unit_stay_on_one_line():
+    html = page_html("It takes 5 s of 40, `sleep 5 s`, at 90 % and 3 GiB, 4 houses.")
+    assert "5\xa0s of 40" in html
+    assert "<code>sleep 5 s</code>" in html
+    assert "90\xa0% and 3\xa0GiB, 4 houses" in html
+    assert inline_html("20 ms") == "20\xa0ms"
+
+
+def test_two_examples_of_a_page_are_no_landmarks():
+    assert 'role="region"' not in page_html("```\nx\n```\n\n```\ny\n```")
+
+
 def test_a_layer_is_a_glyph_and_a_word():
     assert inline_html(":memory:").endswith('<use href="#i-memory"></use></svg>memory</span>')
 

@@ -1,9 +1,11 @@
 import re
+from itertools import pairwise
 
 import pytest
 from django.urls import reverse
 
 from lessons import computing, predictions
+from lessons.content import lessons
 from lessons.models import CheckTry, ComputedAnswer, PredictionCommit, StationRead
 from lessons.predictions import result_of
 from tests.lessons.conftest import HTMX, LESSON
@@ -38,6 +40,16 @@ def test_a_visitor_reads_everything_and_is_told_how_to_take_part(client, at, sta
     assert 'type="radio"' not in html
     if LESSON.station(station).checks or LESSON.station(station).predictions:
         assert "?next=" + at.station(station) in html
+
+
+@pytest.mark.parametrize("lesson", list(lessons()))
+def test_no_heading_of_a_station_skips_a_level(client, lesson):
+    for station in lessons()[lesson].stations:
+        html = client.get(f"/lessons/{lesson}/{station.slug}/").content.decode()
+        found = re.findall(r'<h([1-6])|role="heading" aria-level="(\d)"', html)
+        levels = [int(plain or said) for plain, said in found]
+        skips = [pair for pair in pairwise(levels) if pair[1] > pair[0] + 1]
+        assert skips == [], station.slug
 
 
 def test_index_and_front_page_show_the_lesson(client):
