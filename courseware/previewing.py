@@ -21,6 +21,7 @@ from lessons.check_cards import inline, text_of
 from lessons.check_lines import Lines
 from lessons.content import Lesson
 from lessons.front_matter import ContentError
+from lessons.outline import words_in
 from lessons.progress import Progress
 from lessons.prose import refuse_unknown_terms, text_html
 from lessons.voice import remarks
@@ -109,7 +110,7 @@ def _read(path: Path, asked: Mapping[str, str]) -> Preview:
         )
     head, lines = _parted(source)
     kind, context, minutes = _context(path, head, asked)
-    words = sum(len(line.split()) for line in lines)
+    words = sum(words_in(line) for line in lines)
     least, most = WORDS.get(kind if kind == "symptom" else path.name, (0, 0))
     length = f"{words} words" + (
         f", {least} to {most} wanted" if most and kind in ("symptom", "drill") else ""

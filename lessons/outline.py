@@ -86,6 +86,11 @@ _LINK = re.compile(r"\]\((?P<target>[^)]*)\)")
 _SOUND_TARGET = re.compile(r"(https://|/|#)\S+")
 
 
+def words_in(text: str) -> int:
+    """Return the words of a source; a number that is filled in counts as one."""
+    return len(_VALUE.sub("0", text).split())
+
+
 def blocks_of(lines: list[str], first_line: int = 1) -> list[Block | str]:
     """Split a source into its blocks and the lines between them.
 

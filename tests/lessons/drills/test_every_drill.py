@@ -7,17 +7,12 @@ import pytest
 from lessons.drills.evidence import evidence_of
 from lessons.drills.proving import prove
 from lessons.drills.spec import LEAVE, drills, text_of
+from lessons.outline import words_in
 from lessons.symptoms import symptoms
 
-_VALUE = re.compile(r"\{\{ ?\w+ ?\}\}")
 DECISIONS = ("measure", "strike", "mechanism", "fix")
 
 pytestmark = pytest.mark.parametrize("number", list(drills()))
-
-
-def words(text):
-    """Words of a text, a number that is filled in counted as one."""
-    return len(_VALUE.sub("0", text).split())
 
 
 def test_its_proof_holds(number):
@@ -29,8 +24,8 @@ def test_its_proof_holds(number):
 def test_it_belongs_to_a_symptom_and_says_enough(number):
     spec = drills()[number]
     assert number in symptoms()
-    assert 40 <= words(text_of(number, "scene.md")) <= 140
-    assert 90 <= words(text_of(number, "debrief.md")) <= 260
+    assert 40 <= words_in(text_of(number, "scene.md")) <= 140
+    assert 90 <= words_in(text_of(number, "debrief.md")) <= 260
     assert 3 <= len(spec.suspects) <= 6
     assert len(spec.fixes) == len({each.title for each in spec.fixes.values()})
     assert LEAVE in spec.fixes
