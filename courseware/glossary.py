@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,8 @@ import markdown
 from markdown.extensions import Extension
 from markdown.inlinepatterns import InlineProcessor
 from markdown.treeprocessors import Treeprocessor
+
+from courseware.text_files import FileError, line_of, lines_of, text_of, toml_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,20 +59,25 @@ class Term:
 def glossary(path: Path = PATH) -> Mapping[str, Term]:
     """Return the terms by name, in the order of the alphabet. Raises GlossaryError."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise GlossaryError(f"{path}: {error}") from error
-    terms = {name: _term(path, name, entry) for name, entry in data.items()}
-    _refuse_twice(path, terms)
+        source = text_of(path)
+        data = toml_of(path, source)
+    except FileError as error:
+        raise GlossaryError(str(error)) from error
+    lines = lines_of(source)
+    where = {name: f"{path}:{line_of(lines, (name,)) or 1}" for name in data}
+    terms = {name: _term(where[name], name, entry) for name, entry in data.items()}
+    _refuse_twice(where, terms)
     for term in terms.values():
         for other in term.see:
             if other not in terms:
-                raise GlossaryError(f"{path}: {term.term}: see: no term is called {other!r}")
+                raise GlossaryError(
+                    f"{where[term.term]}: {term.term}: see: no term is called {other!r}"
+                )
     return MappingProxyType(dict(sorted(terms.items(), key=lambda item: item[0].lower())))
 
 
-def _term(path: Path, name: str, entry: Any) -> Term:
-    where = f"{path}: {name}"
+def _term(place: str, name: str, entry: Any) -> Term:
+    where = f"{place}: {name}"
     if not isinstance(entry, dict):
         raise GlossaryError(f"{where}: write a table: [{name!r}] and means = “…” below it")
     for key, value in entry.items():
@@ -92,23 +98,29 @@ def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def _refuse_twice(path: Path, terms: Mapping[str, Term]) -> None:
+def _refuse_twice(where: Mapping[str, str], terms: Mapping[str, Term]) -> None:
     owners: dict[str, str] = {}
     for term in terms.values():
         for name in (term.term, *term.also):
             owner = owners.setdefault(name.lower(), term.term)
             if owner != term.term:
-                raise GlossaryError(f"{path}: {name!r} is a name of {owner!r} and of {term.term!r}")
+                raise GlossaryError(
+                    f"{where[term.term]}: {name!r} is a name of {owner!r} and of {term.term!r}"
+                )
 
 
 def unknown_terms(text: str) -> Iterator[tuple[int, str]]:
     """Yield the line (from 1) and name of every mark in a text that is no term of the glossary."""
     known = glossary()
-    for number, line in enumerate(text.splitlines(), 1):
-        for mark in MARK.finditer(line):
-            name = mark["term"] or mark["shown"]
-            if name not in known:
-                yield number, name
+    for mark in MARK.finditer(text):
+        name = named_by(mark)
+        if name not in known:
+            yield text.count("\n", 0, mark.start()) + 1, name
+
+
+def named_by(mark: re.Match[str]) -> str:
+    """Return the name of the term that a mark means: it may be broken over two lines."""
+    return " ".join((mark["term"] or mark["shown"]).split())
 
 
 # ------------------------------------------------------------------------------------------ in a text
@@ -125,7 +137,7 @@ class _Unfolding(InlineProcessor):
         self, m: re.Match[str], data: str
     ) -> tuple[ET.Element, int, int]:
         del data
-        term = glossary()[m["term"] or m["shown"]]
+        term = glossary()[named_by(m)]
         details = ET.Element("details", {"class": "kw"})
         if term.term == self.is_open:
             details.set("open", "open")

@@ -20,7 +20,7 @@ from lessons.check_answers import answers_of
 from lessons.check_cards import inline, text_of
 from lessons.check_lines import Lines
 from lessons.content import Lesson
-from lessons.front_matter import ContentError
+from lessons.front_matter import ContentError, source_of
 from lessons.outline import words_in
 from lessons.progress import Progress
 from lessons.prose import refuse_unknown_terms, text_html
@@ -97,12 +97,7 @@ def page_of(found: Preview, *, seen: str = "", standalone: bool = False) -> str:
 
 
 def _read(path: Path, asked: Mapping[str, str]) -> Preview:
-    try:
-        source = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ContentError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ContentError(f"{path}: {error}") from error
+    source = source_of(path)
     if path.suffix != ".md":
         raise ContentError(
             f"{path}: a preview shows a text: a station, a symptom, or the brief.md, scene.md or debrief.md of a folder. "
@@ -143,7 +138,7 @@ def _context(path: Path, head: str, asked: Mapping[str, str]) -> tuple[str, dict
         walk = walkthrough_in(path.parent)
         return "station", _station(station, walk, asked), station.minutes
     if path.name == "brief.md" or (path.parent / "lab.toml").is_file():
-        source = path.read_text(encoding="utf-8")
+        source = source_of(path)
         refuse_unknown_terms(path, source.splitlines())
         return "lab", {"html": html_of(source)}, 0
     return "drill", {"html": _safe(text_html(path))}, 0
@@ -197,7 +192,7 @@ def _around(path: Path, fault: str) -> list[dict[str, Any]]:
     if match is None or not fault.startswith(str(path)):
         return []
     at = int(match["line"])
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     first = max(1, at - _AROUND)
     return [
         {"number": number, "line": line, "here": number == at}

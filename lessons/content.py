@@ -13,11 +13,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from courseware.glossary import MARK
+from courseware.glossary import MARK, named_by
 from lessons import figures, predictions, walkthroughs
 from lessons.demos import DEMOS
 from lessons.demos.values import SettingError, options_of
-from lessons.front_matter import ContentError, checked, head_and_lines, read_toml
+from lessons.front_matter import ContentError, Place, checked, head_and_lines, read_toml
 from lessons.markdown import LAYERS, SLOT, page_html
 from lessons.outline import ONCE, Block, SourceError, blocks_of
 from lessons.prose import refuse_unknown_terms
@@ -37,6 +37,8 @@ LABS_DIR = Path(__file__).parent.parent / "labs" / "content"
 
 _FOLDER = re.compile(r"(?P<place>\d+)-(?P<slug>[a-z0-9-]+)")
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_LONGEST_ID = 80
+"""Characters that a row of the database has for it."""
 _OFFERED = re.compile(r"- (?P<key>[a-z][a-z0-9-]*) => (?P<text>.+)")
 _COMPUTED = re.compile(r"⟦(?P<name>[a-z0-9_]+)⟧")
 
@@ -180,7 +182,14 @@ def course(root: Path = CONTENT_DIR) -> tuple[Unit, ...]:
     slugs = [lesson.slug for unit in units for lesson in unit.lessons]
     for slug in slugs:
         if slugs.count(slug) > 1:
-            raise ContentError(f"{root}: two lessons are called {slug!r}")
+            raise ContentError(f"{root}: two lessons are called {slug!r}: rename a folder")
+    for lesson in (each for unit in units for each in unit.lessons):
+        for other in (lesson.previous, lesson.following):
+            if other is not None and other.slug and other.slug not in slugs:
+                raise ContentError(
+                    f"{root}: {lesson.slug}/lesson.toml: slug: there is no lesson {other.slug!r}: "
+                    "leave the slug out until there is"
+                )
     return units
 
 
@@ -191,15 +200,24 @@ def lessons(root: Path = CONTENT_DIR) -> dict[str, Lesson]:
 
 def _numbered(root: Path, suffix: str = "") -> Iterator[Path]:
     """Yield the folders (or ``suffix`` files) called ``NN-slug``, in order."""
-    found = [
-        path
-        for path in root.iterdir()
-        if (path.suffix == suffix if suffix else path.is_dir())
-        and path not in (SYMPTOMS_DIR, DRILLS_DIR)
-    ]
-    for path in sorted(found, key=lambda p: p.name):
-        if not _FOLDER.fullmatch(path.stem):
+    try:
+        inside = sorted(root.iterdir(), key=lambda path: path.name)
+    except OSError as error:
+        raise ContentError(
+            f"{root}: cannot be read: {error.strerror}. A folder must stand there"
+        ) from error
+    slugs: dict[str, Path] = {}
+    for path in inside:
+        if path in (SYMPTOMS_DIR, DRILLS_DIR) or not (
+            path.suffix == suffix if suffix else path.is_dir()
+        ):
+            continue
+        if not _FOLDER.fullmatch(path.stem) or len(path.stem) > _LONGEST_ID:
             raise ContentError(f"{path}: call it NN-slug, such as 01-classify")
+        if _slug(path) in slugs:
+            other = slugs[_slug(path)].name
+            raise ContentError(f"{path}: has the slug of {other}, and so its address: rename one")
+        slugs[_slug(path)] = path
         yield path
 
 
@@ -208,7 +226,7 @@ def _slug(path: Path) -> str:
 
 
 def _unit(folder: Path) -> Unit:
-    data = read_toml(folder / "unit.toml", {"title": str}, {})
+    data, _ = read_toml(folder / "unit.toml", {"title": str}, {})
     return Unit(
         slug=_slug(folder),
         title=data["title"],
@@ -217,9 +235,8 @@ def _unit(folder: Path) -> Unit:
 
 
 def _lesson(folder: Path) -> Lesson:
-    path = folder / "lesson.toml"
-    data = read_toml(
-        path,
+    data, place = read_toml(
+        folder / "lesson.toml",
         {"title": str, "number": int, "goal": str},
         {"previous": dict, "next": dict},
     )
@@ -238,8 +255,8 @@ def _lesson(folder: Path) -> Lesson:
         goal=data["goal"],
         layers=tuple(dict.fromkeys(layer for s in stations for layer in s.layers)),
         stations=stations,
-        previous=_neighbour(path, "previous", data),
-        following=_neighbour(path, "next", data),
+        previous=_neighbour(place, "previous", data),
+        following=_neighbour(place, "next", data),
         walkthrough=walkthrough,
     )
 
@@ -255,16 +272,19 @@ def _in_order(folder: Path, walk: Walkthrough | None, stations: tuple[Station, .
             )
 
 
-def _neighbour(path: Path, key: str, data: Mapping[str, Any]) -> Neighbour | None:
+def _neighbour(place: Place, key: str, data: Mapping[str, Any]) -> Neighbour | None:
     if key not in data:
         return None
-    entry = checked(f"{path}: {key}", data[key], {"number": int, "title": str}, {"slug": str})
+    entry = checked(place.at(key), data[key], {"number": int, "title": str}, {"slug": str})
     return Neighbour(**entry)
 
 
 def read_station(path: Path) -> Station:
     """Return the station of one file, which need not belong to a lesson. Raises ContentError."""
-    return _Source(path, walkthroughs.walkthrough_in(path.parent)).station()
+    source = _Source(path, walkthroughs.walkthrough_in(path.parent))
+    station = source.station()
+    _refuse_twice([source])
+    return station
 
 
 class _Source:
@@ -273,11 +293,11 @@ class _Source:
     def __init__(self, path: Path, walkthrough: Walkthrough | None = None) -> None:
         self.path = path
         self.walkthrough = walkthrough
-        self.head, self.first_line, lines = head_and_lines(
+        self.head, self.place, self.first_line, self.lines = head_and_lines(
             path, {"title": str, "short": str, "minutes": int}, {"layers": list, "open": str}
         )
         try:
-            self.parts = blocks_of(lines, self.first_line)
+            self.parts = blocks_of(self.lines, self.first_line)
         except SourceError as error:
             raise self.error(error.line, str(error)) from error
 
@@ -298,9 +318,7 @@ class _Source:
         layers = self.head.get("layers", [])
         for layer in layers:
             if layer not in LAYERS:
-                raise ContentError(
-                    f"{self.path}: +++: layers: {layer!r} is none of {', '.join(LAYERS)}"
-                )
+                raise self.place.at("layers").error(f"{layer!r} is none of {', '.join(LAYERS)}")
         self._check_keywords()
         return Station(
             slug=_slug(self.path),
@@ -319,14 +337,13 @@ class _Source:
         )
 
     def _check_keywords(self) -> None:
-        refuse_unknown_terms(self.path, self._lines(), self.first_line)
+        refuse_unknown_terms(self.path, self.lines, self.first_line)
         opened = self.head.get("open")
-        marks = {mark["term"] or mark["shown"] for mark in MARK.finditer("\n".join(self._lines()))}
+        marks = {named_by(mark) for mark in MARK.finditer("\n".join(self.lines))}
         if opened is not None and opened not in marks:
-            raise self.error(1, f"open: the keyword {opened!r} stands nowhere: write [[{opened}]]")
-
-    def _lines(self) -> list[str]:
-        return self.path.read_text(encoding="utf-8").splitlines()[self.first_line - 1 :]
+            raise self.place.at("open").error(
+                f"the keyword {opened!r} stands nowhere: write [[{opened}]]"
+            )
 
     def _check(self, block: Block) -> Question:
         self._check_id(block)
@@ -429,8 +446,10 @@ class _Source:
         return items
 
     def _check_id(self, block: Block) -> None:
-        if not _ID.fullmatch(block.argument):
+        if not _ID.fullmatch(block.argument) or len(block.argument) > _LONGEST_ID:
             raise self.error(block.line, f"{block.argument!r}: write an id such as flat-tpot")
+        if block.argument == "read":
+            raise self.error(block.line, "an address of every station ends in “read”: rename it")
         for place, line in enumerate(block.body):
             if MARK.search(line):
                 raise self.error(

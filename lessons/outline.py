@@ -99,11 +99,13 @@ def blocks_of(lines: list[str], first_line: int = 1) -> list[Block | str]:
     """
     parts: list[Block | str] = []
     block: Block | None = None
-    fenced = False
+    fenced = 0
     for number, raw in enumerate(lines, first_line):
         if raw.startswith("```"):
-            fenced = not fenced
-        line = raw if raw.startswith("/// ") else _sound(raw, number, fenced=fenced)
+            fenced = 0 if fenced else number
+        elif not fenced and "\t" in raw[: len(raw) - len(raw.lstrip())]:
+            raise SourceError(number, "a tab begins this line: indent with spaces")
+        line = raw if raw.startswith("/// ") else _sound(raw, number, fenced=bool(fenced))
         if fenced or not line.startswith("///"):
             _add(parts, block, line, number)
         elif line.rstrip() == "///":
@@ -115,6 +117,8 @@ def blocks_of(lines: list[str], first_line: int = 1) -> list[Block | str]:
                 raise SourceError(number, f"the block of line {block.line} is still open")
             block = _opened(line, number)
             parts.append(block)
+    if fenced:
+        raise SourceError(fenced, "the code that begins here never ends: close it with “```”")
     if block is not None:
         raise SourceError(
             block.line, f"the block “{block.name}” is never closed: end it with “///”"
@@ -137,6 +141,8 @@ def _add(parts: list[Block | str], block: Block | None, line: str, number: int) 
         block.body.append(line)
     elif not SPECS[block.name].is_open and option["name"] not in SPECS[block.name].options:
         raise SourceError(number, f"a {block.name} has no option {option['name']!r}")
+    elif option["name"] in block.options:
+        raise SourceError(number, f"the option {option['name']!r} stands here twice: keep one")
     else:
         block.options[option["name"]] = option["value"].strip()
 

@@ -6,7 +6,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 from courseware.glossary import glossary, unknown_terms
-from lessons.front_matter import ContentError
+from lessons.front_matter import ContentError, source_of
 from lessons.markdown import page_html
 from lessons.outline import SourceError, blocks_of
 
@@ -31,6 +31,8 @@ def refuse_unknown_terms(path: Path, lines: list[str], first_line: int = 1) -> N
 def prose_html(path: Path, lines: list[str], first_line: int = 1) -> str:
     """Return the HTML of a file's lines from ``first_line`` on. Raises ContentError with file and line."""
     refuse_unknown_terms(path, lines, first_line)
+    if not any(line.strip() for line in lines):
+        raise ContentError(f"{path}:{first_line}: holds no text: write what the page shows")
     try:
         parts = blocks_of(lines, first_line)
     except SourceError as error:
@@ -50,10 +52,4 @@ def prose_html(path: Path, lines: list[str], first_line: int = 1) -> str:
 
 def text_html(path: Path) -> str:
     """Return the HTML of a text without a head. Raises ContentError with file and line."""
-    try:
-        source = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ContentError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ContentError(f"{path}: {error}") from error
-    return prose_html(path, source.splitlines())
+    return prose_html(path, source_of(path).splitlines())

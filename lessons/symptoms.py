@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from courseware.glossary import unknown_terms
 from lessons.content import LABS_DIR, SYMPTOMS_DIR, lessons
-from lessons.front_matter import ContentError, head_and_lines
+from lessons.front_matter import ContentError, Place, head_and_lines
 from lessons.markdown import LAYERS
 from lessons.prose import prose_html
 
@@ -111,48 +112,49 @@ def _place(path: Path) -> tuple[int, int]:
 def read_symptom(path: Path) -> Symptom:
     """Return the symptom of one file. Raises ContentError."""
     _place(path)
-    head, first_line, lines = head_and_lines(path, _KEYS, _OPTIONAL)
+    head, place, first_line, lines = head_and_lines(path, _KEYS, _OPTIONAL)
     for key, known in (("layer", LAYERS), ("tier", TIERS)):
         if head[key] not in known:
-            raise ContentError(f"{path}: +++: {key}: {head[key]!r} is none of {', '.join(known)}")
+            raise place.at(key).error(f"{head[key]!r} is none of {', '.join(known)}")
+    for key in ("symptom", "first"):
+        for _, term in unknown_terms(head[key]):
+            raise place.at(key).error(f"no keyword is called {term!r}: write it into glossary.toml")
     return Symptom(
         number=path.stem,
         symptom=head["symptom"],
         first=head["first"],
         layer=head["layer"],
         tier=head["tier"],
-        lessons=tuple(_station(path, address) for address in head.get("lessons", [])),
-        labs=tuple(_lab(path, slug) for slug in head.get("labs", [])),
-        evidence=tuple(_evidence(path, entry) for entry in head["evidence"]),
+        lessons=tuple(
+            _station(place.at("lessons"), address) for address in head.get("lessons", [])
+        ),
+        labs=tuple(_lab(place.at("labs"), slug) for slug in head.get("labs", [])),
+        evidence=tuple(_evidence(place.at("evidence"), entry) for entry in head["evidence"]),
         html=prose_html(path, lines, first_line),
         text="\n".join(lines),
     )
 
 
-def _station(path: Path, address: Any) -> tuple[str, str, str]:
+def _station(place: Place, address: Any) -> tuple[str, str, str]:
     lesson, _, slug = str(address).partition("/")
     found = lessons().get(lesson)
     station = None if found is None else found.station(slug)
     if station is None:
-        raise ContentError(
-            f"{path}: +++: lessons: there is no station {address!r}; write <lesson>/<station>"
-        )
+        raise place.error(f"there is no station {address!r}; write <lesson>/<station>")
     return lesson, slug, station.title
 
 
-def _lab(path: Path, slug: Any) -> str:
+def _lab(place: Place, slug: Any) -> str:
     if not isinstance(slug, str) or not (LABS_DIR / slug / "lab.toml").is_file():
-        raise ContentError(f"{path}: +++: labs: no lab is called {slug!r}")
+        raise place.error(f"no lab is called {slug!r}")
     return slug
 
 
-def _evidence(path: Path, entry: Any) -> Source:
+def _evidence(place: Place, entry: Any) -> Source:
     if (
         not isinstance(entry, dict)
         or set(entry) != {"title", "url"}
         or not str(entry["url"]).startswith("https://")
     ):
-        raise ContentError(
-            f'{path}: +++: evidence: write {{ title = "…", url = "https://…" }}, not {entry!r}'
-        )
+        raise place.error(f'write {{ title = "…", url = "https://…" }}, not {entry!r}')
     return Source(str(entry["title"]), str(entry["url"]))

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from courseware.glossary import unknown_terms
 from lessons.content import CONTENT_DIR
-from lessons.front_matter import ContentError, checked, read_toml
+from lessons.front_matter import Place, checked, read_toml
 from lessons.markdown import LAYERS, inline_html
 
 if TYPE_CHECKING:
@@ -53,23 +54,33 @@ class Card:
 @cache
 def triage(path: Path = TRIAGE_FILE) -> Card:
     """Return the card. Raises ContentError, which names the file, the row and the key."""
-    data = read_toml(path, {"steps": list, "row": list, "sum": list}, {})
-    rows = tuple(_row(f"{path}: row {place}", row) for place, row in enumerate(data["row"], 1))
-    sums = tuple(
-        Sum(
-            **checked(
-                f"{path}: sum {place}", found, dict.fromkeys(("name", "formula", "use"), str), {}
-            )
-        )
-        for place, found in enumerate(data["sum"], 1)
+    data, file = read_toml(path, {"steps": list, "row": list, "sum": list}, {})
+    rows = tuple(
+        _row(file.at("row", place, name=f"row {place + 1}"), row)
+        for place, row in enumerate(data["row"])
     )
-    return Card(tuple(inline_html(step) for step in data["steps"]), rows, sums)
+    keys = dict.fromkeys(("name", "formula", "use"), str)
+    sums = tuple(
+        Sum(**checked(file.at("sum", place, name=f"sum {place + 1}"), found, keys, {}))
+        for place, found in enumerate(data["sum"])
+    )
+    steps = tuple(_html(file.at("steps"), step) for step in data["steps"])
+    return Card(steps, rows, sums)
 
 
-def _row(where: str, data: dict[str, Any]) -> Row:
+def _html(place: Place, text: Any) -> str:
+    """Return the HTML of one line. Raises ContentError for what is no text, or marks a term that there is not."""
+    if not isinstance(text, str):
+        raise place.error(f"write texts in quotes, not {text!r}")
+    for _, term in unknown_terms(text):
+        raise place.error(f"no keyword is called {term!r}: write it into glossary.toml")
+    return inline_html(text)
+
+
+def _row(place: Place, data: Any) -> Row:
     keys = dict.fromkeys(("layer", "command", *_WORDS), str)
-    found = checked(where, data, keys, {"part": str})
+    found = checked(place, data, keys, {"part": str})
     if found["layer"] not in LAYERS:
-        raise ContentError(f"{where}: layer: {found['layer']!r} is none of {', '.join(LAYERS)}")
-    words = {name: inline_html(found[name]) for name in _WORDS}
+        raise place.at("layer").error(f"{found['layer']!r} is none of {', '.join(LAYERS)}")
+    words = {name: _html(place.at(name), found[name]) for name in _WORDS}
     return Row(found["layer"], found.get("part", ""), command=found["command"], **words)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from labs import catalogue, console, incident
 from labs.instruments.sources import NotMeasured
-from lessons.front_matter import ContentError, checked, read_toml
+from lessons.front_matter import Place, checked, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -170,86 +170,86 @@ def walkthrough_in(folder: Path) -> Walkthrough | None:
     path = folder / FILE
     if not path.is_file():
         return None
-    data = read_toml(path, {"lab": str, "world": str, "seed": int, "steps": list}, {})
+    data, file = read_toml(path, {"lab": str, "world": str, "seed": int, "steps": list}, {})
     spec = catalogue.labs().get(data["lab"])
     if spec is None:
-        raise ContentError(f"{path}: lab: no lab is called {data['lab']!r}")
+        raise file.at("lab").error(f"no lab is called {data['lab']!r}")
     if data["world"] not in spec.hypotheses:
-        raise ContentError(
-            f"{path}: world: {data['lab']} has no {data['world']!r}, only {', '.join(spec.hypotheses)}"
+        raise file.at("world").error(
+            f"{data['lab']} has no {data['world']!r}, only {', '.join(spec.hypotheses)}"
         )
-    steps = tuple(_steps(path, spec, data["steps"]))
+    steps = tuple(_steps(file, spec, data["steps"]))
     return Walkthrough(data["lab"], data["world"], data["seed"], steps)
 
 
-def _steps(path: Path, spec: LabSpec, tables: Sequence[Any]) -> Iterator[Step]:
+def _steps(file: Place, spec: LabSpec, tables: Sequence[Any]) -> Iterator[Step]:
     at_s, keys, known = 0, set[str](), set[str]()
     for number, table in enumerate(tables, 1):
-        where = f"{path}: step {number}"
+        place = file.at("steps", number - 1, name=f"step {number}")
         data = checked(
-            where, table, {"id": str, "title": str, "run": str},
+            place, table, {"id": str, "title": str, "run": str},
             {"find": dict, "work_out": dict, "claims": list},
         )  # fmt: skip
         key = data["id"]
-        if not _ID.fullmatch(key) or key in keys:
-            raise ContentError(f"{where}: id: write an id of its own such as queue, not {key!r}")
+        if not _ID.fullmatch(key) or key in keys or key == "read":
+            raise place.at("id").error(f"write an id of its own such as queue, not {key!r}")
         keys.add(key)
-        cost_s = _price(f"{where} ({key}): run", spec, data["run"])
-        where = f"{where} ({key})"
+        place = file.at("steps", number - 1, name=f"step {number} ({key})")
+        cost_s = _price(place.at("run"), spec, data["run"])
         find = {
-            name: _pattern(f"{where}: find.{name}", name, text, known)
+            name: _pattern(place.at("find", name), name, text, known)
             for name, text in data.get("find", {}).items()
         }
         work_out: dict[str, Term] = {}
         for name, text in data.get("work_out", {}).items():
-            at = f"{where}: work_out.{name}"
+            at = place.at("work_out", name)
             work_out[name] = _term(at, _SUM, text, known)
             _named(at, name, known)
-        claims = tuple(_term(f"{where}: claims", _CLAIM, c, known) for c in data.get("claims", ()))
+        claims = tuple(_term(place.at("claims"), _CLAIM, c, known) for c in data.get("claims", ()))
         yield Step(
             key, data["title"], data["run"].strip(), number, at_s, cost_s,
             MappingProxyType(find), MappingProxyType(work_out), claims,
         )  # fmt: skip
         at_s += cost_s
     if at_s > spec.timeline.budget_s:
-        raise ContentError(f"{path}: the steps take {at_s} s; the lab has {spec.timeline.budget_s}")
+        raise file.error(f"the steps take {at_s} s; the lab has {spec.timeline.budget_s}")
 
 
-def _price(where: str, spec: LabSpec, line: str) -> int:
+def _price(place: Place, spec: LabSpec, line: str) -> int:
     parsed = console.parse(line)
     if isinstance(parsed, console.Refusal):
-        raise ContentError(f"{where}: {parsed.message}")
+        raise place.error(parsed.message)
     try:
         return incident.price(spec, parsed)
     except NotMeasured as error:
-        raise ContentError(f"{where}: {error}") from error
+        raise place.error(str(error)) from error
 
 
-def _pattern(where: str, name: str, text: object, known: set[str]) -> re.Pattern[str]:
+def _pattern(place: Place, name: str, text: object, known: set[str]) -> re.Pattern[str]:
     try:
         pattern = re.compile(text, re.MULTILINE) if isinstance(text, str) else None
     except re.error as error:
-        raise ContentError(f"{where}: {error}") from error
+        raise place.error(f"{error}") from error
     if pattern is None or pattern.groups != 1:
-        raise ContentError(f"{where}: write a pattern with one group around the number")
-    _named(where, name, known)
+        raise place.error("write a pattern with one group around the number")
+    _named(place, name, known)
     return pattern
 
 
-def _named(where: str, name: str, known: set[str]) -> None:
+def _named(place: Place, name: str, known: set[str]) -> None:
     if not _NAME.fullmatch(name) or name in known:
-        raise ContentError(f"{where}: give the fact a name of its own such as p95_before")
+        raise place.error("give the fact a name of its own such as p95_before")
     known.add(name)
 
 
-def _term(where: str, shape: re.Pattern[str], text: object, known: set[str]) -> Term:
+def _term(place: Place, shape: re.Pattern[str], text: object, known: set[str]) -> Term:
     match = shape.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         example = "p95 > 0.6" if shape is _CLAIM else "waiting / rate"
-        raise ContentError(f"{where}: {text!r}: write two facts or numbers, such as {example!r}")
+        raise place.error(f"{text!r}: write two facts or numbers, such as {example!r}")
     for operand in (match["left"], match["right"]):
         if not _NUMBER.fullmatch(operand) and operand not in known:
-            raise ContentError(f"{where}: no step until here finds a fact {operand!r}")
+            raise place.error(f"no step until here finds a fact {operand!r}")
     return Term(match["left"], match["sign"], match["right"])
 
 

@@ -7,12 +7,14 @@ of them show the same symptom; what tells them apart is what the learner has to 
 from __future__ import annotations
 
 import random
-import tomllib
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
+from courseware import text_files
+from courseware.glossary import unknown_terms
 from labs.specs import SignalSpec, SpecError
 from labs.specs.base import Frozen, PositiveSeconds
 from lessons.content import DRILLS_DIR
@@ -21,12 +23,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from pydantic_core import ErrorDetails
+
+    from courseware.text_files import Key
+
 LEAVE = "leave"
 """The fix of a healthy control: nothing is turned."""
+_NUMBER = re.compile(r"[1-9]\.[1-9]\d?")
 
 
 type Decision = Literal["measure", "strike", "mechanism", "fix"]
-type HintText = Annotated[str, Field(min_length=10, max_length=300)]
+
+
+def _without_unknown_terms(text: str) -> str:
+    for _, term in unknown_terms(text):
+        raise ValueError(f"no keyword is called {term!r}: write it into glossary.toml")
+    return text
+
+
+type HintText = Annotated[
+    str, Field(min_length=10, max_length=300), AfterValidator(_without_unknown_terms)
+]
 
 
 class Measurement(Frozen):
@@ -132,28 +149,49 @@ class DrillSpec(Frozen):
 @cache
 def drills(root: Path = DRILLS_DIR) -> Mapping[str, DrillSpec]:
     """Return the drills by number, in order. Raises SpecError, one line a fault."""
-    folders = sorted(root.iterdir(), key=lambda path: [int(part) for part in path.name.split(".")])
+    try:
+        folders = sorted(root.iterdir(), key=_place)
+    except OSError as exc:
+        raise SpecError(
+            f"{root}: cannot be read: {exc.strerror}. A folder must stand there"
+        ) from exc
     return {folder.name: load_drill(folder) for folder in folders}
+
+
+def _place(folder: Path) -> tuple[int, ...]:
+    if not _NUMBER.fullmatch(folder.name) or not folder.is_dir():
+        raise SpecError(
+            f"{folder}: here stand folders called by their symptom's number, such as 4.10"
+        )
+    return tuple(int(part) for part in folder.name.split("."))
 
 
 def load_drill(folder: Path) -> DrillSpec:
     """Read ``folder/drill.toml``. Raises SpecError, each line with the file and the key."""
     path = folder / "drill.toml"
     name = f"{folder.name}/drill.toml"
+    if not path.exists():
+        raise SpecError(f"{name}: there is no such file; every drill's folder needs one")
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as exc:
-        raise SpecError(f"{name}: there is no such file; every drill's folder needs one") from exc
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
-        raise SpecError(f"{name}: not valid TOML: {exc}") from exc
+        source = text_files.text_of(path)
+        data = text_files.toml_of(path, source)
+    except text_files.FileError as exc:
+        raise SpecError(str(exc)) from exc
     try:
         return DrillSpec.model_validate({"number": folder.name, **data})
     except ValidationError as exc:
-        faults = [
-            f"{name}: {'.'.join(str(part) for part in error['loc']) or 'the drill'}: {error['msg']}"
-            for error in exc.errors()
-        ]
-        raise SpecError("\n".join(faults)) from exc
+        lines = text_files.lines_of(source)
+        raise SpecError("\n".join(_fault(path, lines, each) for each in exc.errors())) from exc
+
+
+def _fault(path: Path, lines: Mapping[tuple[Key, ...], int], error: ErrorDetails) -> str:
+    """Return file, line, key and what to write, in the words that all files of the course are refused with."""
+    said = error["msg"].removeprefix("Value error, ")
+    # What is wrong of the whole drill begins with the key that names it.
+    keys = error["loc"] or tuple(said.split(" ", 1)[0].rstrip(":").split("."))
+    where = f"{'.'.join(map(str, error['loc']))}: " if error["loc"] else ""
+    words = {"missing": "missing: write it", "extra_forbidden": "unknown key: take it out"}
+    return f"{path}:{text_files.line_of(lines, keys) or 1}: {where}{words.get(error['type'], said)}"
 
 
 type TextName = Literal["scene.md", "debrief.md"]

@@ -97,7 +97,7 @@ def test_what_is_no_text_is_refused_with_what_to_do(tmp_path, name):
     if name == "brief.md":
         (tmp_path / name).write_bytes(b"\xff\xfe")
     fault = preview_of(tmp_path / name).fault
-    assert fault.startswith(f"{tmp_path / name}: ")
+    assert fault.startswith(f"{tmp_path / name}:")
 
 
 def test_the_command_writes_one_page_or_stops_with_the_mistake(station, tmp_path):

@@ -190,6 +190,11 @@ def test_the_smallest_lesson_can_be_read(course):
         ("/// keyword | TTFT\nIt means.\n///", 19, "no block is called"),
         ("/// takeaway\nAnother.\n///", 19, "one takeaway"),
         ("<em>x</em>", 19, "HTML"),
+        ("A [[mys\ntery]].", 19, "no keyword is called 'mys tery'"),
+        ("Text.\n\tText.", 20, "a tab begins this line"),
+        ("```\nNever closed.", 19, "the code that begins here never ends"),
+        ("/// check | x\n    kind: one\n    kind: many\nAsk?\n///", 21, "'kind' stands here twice"),
+        ("/// check | read\n    kind: one\nAsk?\n///", 19, "rename it"),
     ],
 )
 def test_a_broken_station_names_its_file_and_line(course, extra, line, words):
@@ -213,12 +218,39 @@ def test_the_same_check_twice_is_refused(course):
 @pytest.mark.parametrize(
     ("lesson", "words"),
     [
-        ('title = "L"\nnumber = "1"\ngoal = "G"', "number: write a int"),
+        ('title = "L"\nnumber = "1"\ngoal = "G"', "number: write a whole number"),
         ('title = "L"\nnumber = 1', "goal: missing"),
         ('title = "L"\nnumber = 1\ngoal = "G"\ncolour = "red"', "colour: unknown key"),
-        ("title = ", "lesson.toml"),
+        ("title = ", r"lesson\.toml:1: not valid TOML"),
+        ('title = "L"\nnumber = 0\ngoal = "G"', r"lesson\.toml:2: number: write a whole number"),
+        ('title = "L"\nnumber = 1\ngoal = " "', r"lesson\.toml:3: goal: is empty"),
+        (
+            'title = "L"\nnumber = 1\ngoal = "G"\n[next]\nnumber = 2\ntitle = "N"\nslug = "no"',
+            "there is no lesson 'no'",
+        ),
     ],
 )
 def test_a_broken_lesson_file_names_its_key(course, lesson, words):
     with pytest.raises(ContentError, match=words):
         course(lesson=lesson)
+
+
+def test_a_mark_broken_over_two_lines_unfolds_as_on_one(course):
+    (unit,) = course(STATION + "\nThe [[KV\npool]] is full.\n")
+    prose = "".join(part.value for part in unit.lessons[0].stations[0].parts)
+    assert "blocks of 16" in prose
+
+
+def test_two_stations_with_one_address_and_a_folder_that_is_no_file_are_refused(course, tmp_path):
+    course()
+    folder = tmp_path / "content" / "01-unit" / "01-lesson"
+    (folder / "02-one.md").write_text(STATION)
+    content.course.cache_clear()
+    with pytest.raises(ContentError, match=r"02-one\.md: has the slug of 01-one\.md"):
+        content.course(tmp_path / "content")
+    (folder / "02-one.md").unlink()
+    (folder / "02-two.md").mkdir()
+    with pytest.raises(ContentError, match=r"02-two\.md: cannot be read: Is a directory"):
+        content.course(tmp_path / "content")
+    with pytest.raises(ContentError, match="nowhere: cannot be read"):
+        content.course(tmp_path / "nowhere")

@@ -49,8 +49,10 @@ def test_each_row_says_what_would_rule_it_out():
     [
         ('layer = "boundary"', 'layer = "network"', r"row 1: layer: 'network' is none of"),
         ('layer = "boundary"', "", r"row 1: layer: missing"),
-        ('name = "Little\'s law"', "name = 3", r"sum 1: name: write a str"),
+        ('name = "Little\'s law"', "name = 3", r"sum 1: name: write a text"),
         ("steps =", "acts =", r"acts: unknown key"),
+        ("steps = [", "steps = [3, ", r"triage\.toml:\d+: steps: write texts in quotes, not 3"),
+        ("steps = [", "steps = ['[[mystery]]', ", r"no keyword is called 'mystery'"),
     ],
 )
 def test_a_broken_card_says_where(tmp_path, old, new, words):

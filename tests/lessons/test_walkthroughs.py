@@ -154,7 +154,7 @@ def walkthrough_of(text: str):
     [
         ('"preemption-storm"', '"nope"', "lab: no lab is called 'nope'"),
         ('"demand"', '"nope"', "world: preemption-storm has no 'nope'"),
-        ("900025", '"one"', "seed: write a int"),
+        ("900025", '"one"', "seed: write a whole number"),
         ('id = "queue"', 'id = "The queue"', "write an id"),
         ('run = "request-log --waiting"', 'run = "request-log --sometimes"', "step 1 (queue): run"),
         ('run = "request-log --waiting"', 'run = "topo -m"', "no such instrument"),

@@ -40,7 +40,7 @@ def written(tmp_path):
         ),
         ('fix = "reorder"', 'fix = "order"', "suspects.template.fix names 'order'"),
         ("healthy = true\n", "", "one must be healthy = true"),
-        ("minutes = 4", "minutes = 30", "1.1/drill.toml: minutes"),
+        ("minutes = 4", "minutes = 30", "1.1/drill.toml:3: minutes"),
         ("cost_s = 60", "cost_s = 0", "measurements.diff.cost_s"),
         ("version = 1", "version = ", "not valid TOML"),
         (
@@ -51,8 +51,16 @@ def written(tmp_path):
     ],
 )
 def test_a_broken_drill_names_its_file_and_key(written, old, new, words):
-    with pytest.raises(SpecError, match=re.escape(words)):
+    with pytest.raises(SpecError, match=re.escape(words)) as caught:
         written(old, new)
+    assert re.search(r"1\.1/drill\.toml:\d+: ", str(caught.value))
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "1.x", "4"])
+def test_what_is_no_drill_beside_the_drills_is_named(tmp_path, name):
+    (tmp_path / name).mkdir()
+    with pytest.raises(SpecError, match=f"{name}: here stand folders called by"):
+        drills.__wrapped__(tmp_path)
 
 
 def test_a_folder_without_a_file_is_named(tmp_path):
