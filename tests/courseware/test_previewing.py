@@ -136,3 +136,8 @@ def test_a_served_preview_tells_when_its_file_was_saved_and_takes_no_answers(sta
             refused.value.close()
             assert refused.value.code == status
         server.shutdown()
+
+
+def test_a_port_that_there_is_not_is_refused_in_words(station):
+    with pytest.raises(CommandError, match="from 1 to 65535"):
+        call_command("preview", station, port=99_999_999)

@@ -37,6 +37,8 @@ class Command(BaseCommand):
             raise CommandError(f"{path}: there is no such file.")
         try:
             server = server_of(path, options["port"], self._tell)
+        except OverflowError as error:
+            raise CommandError(f"--port {options['port']}: write a number from 1 to 65535.") from error
         except OSError as error:
             raise CommandError(
                 f"Port {options['port']} is taken ({error.strerror}). Choose another: --port 8011."
