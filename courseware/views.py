@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from courseware.navigation import THEMES
 from courseware.people import learner_required, signed_in, spend_sign_in_link
-from courseware.signed_out import beside, typed_in
+from courseware.signed_out import beside, page_of_form, typed_in
 from courseware.tasks import PULSE_KEY
 
 if TYPE_CHECKING:
@@ -104,5 +104,5 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
     """The form was sent without its token: an old tab, or cookies are off."""
     if request.headers.get("HX-Request"):
         return beside(request, "_old_form.html", {})
-    context = {"reason": reason, "typed": typed_in(request)}
+    context = {"reason": reason, "typed": typed_in(request), "back": page_of_form(request)}
     return render(request, "403_csrf.html", context, status=403)

@@ -38,7 +38,9 @@ class Command(BaseCommand):
         try:
             server = server_of(path, options["port"], self._tell)
         except OverflowError as error:
-            raise CommandError(f"--port {options['port']}: write a number from 1 to 65535.") from error
+            raise CommandError(
+                f"--port {options['port']}: write a number from 1 to 65535."
+            ) from error
         except OSError as error:
             raise CommandError(
                 f"Port {options['port']} is taken ({error.strerror}). Choose another: --port 8011."
