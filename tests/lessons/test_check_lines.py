@@ -35,7 +35,7 @@ def test_nothing_is_said_before_a_check_is_resolved(learner_client, at, address)
 
 @pytest.mark.parametrize("address", [WHY, PROBLEM])
 def test_a_visitor_says_nothing(client, address):
-    assert client.post(address, LINE).status_code == 302
+    assert client.post(address, LINE).status_code == 403
     assert not CheckWhy.objects.exists()
     assert not ProblemReport.objects.exists()
 
