@@ -75,7 +75,7 @@ def begin(request: HttpRequest, number: str) -> HttpResponseBase:
     spec, is_open = _drill_or_404(request, number)
     if is_open:
         drilling.start(signed_in(request), spec)
-    return redirect("lookup:drill", number)
+    return redirect(reverse("lookup:drill", args=[number]) + "#now")
 
 
 @require_POST

@@ -8,11 +8,21 @@ NO_BREAK = "\u00a0"
 _PREFIXED = "(?:[kMGTmµnu]|[KMGT]i)?"
 _UNITS = rf"%|{_PREFIXED}(?:s|B|W|Hz|bit|FLOPS)|min|h|d|°C"
 _SPACE = re.compile(rf"<(code|pre)\b.*?</\1>|<[^>]*>|(?<=\d) (?=(?:{_UNITS})(?![\w’']))", re.DOTALL)
+_FLAG = re.compile(r"^<code>(--\w+)")
 
 
 def bound(text: str) -> str:
-    """Return a text or its HTML with every number on one line with its unit; what is code stays as it is."""
-    return _SPACE.sub(lambda match: NO_BREAK if match[0] == " " else match[0], text)
+    """Return a text or its HTML with every number on one line with its unit.
+
+    What is code keeps its characters; the dashes of a flag stay with its first word.
+    """
+    return _SPACE.sub(_bound, text)
+
+
+def _bound(match: re.Match[str]) -> str:
+    if match[0] == " ":
+        return NO_BREAK
+    return _FLAG.sub(r'<code><span class="nb">\1</span>', match[0])
 
 
 def number(value: float | str | None, decimals: int = 2) -> str:

@@ -98,7 +98,7 @@ def _struck(spec: DrillSpec, likely: Mapping[str, float], struck: Collection[str
         "What you read says the same of every suspect."
         if not wrong
         else " ".join(
-            f"“{spec.suspects[key].title}”: your readings leave it at {100 * likely[key]:.0f} %."
+            f"You {'struck out' if key in struck else 'kept'} “{spec.suspects[key].title}”, which your readings leave at {100 * likely[key]:.0f} %."
             for key in wrong
         )
     )

@@ -75,7 +75,7 @@ function settle(layout, width, height) {
     const from = word.xanchor === "left" ? x : word.xanchor === "right" ? x - w : x - w / 2;
     const y = (word.yref === "paper" ? word.y : (word.y - bottom) / (top - bottom)) * up + (word.yshift ?? 0);
     const lift = word.yanchor === "bottom" ? LINE / 2 : word.yanchor === "top" ? -LINE / 2 : 0;
-    return { word, from, to: from + w, y: y + lift, was: y + lift, fixed: word.yref === "paper" };
+    return { word, from, to: from + w, y: y + lift, was: y + lift, fixed: word.yref === "paper" || word.yanchor === "bottom" };
   });
   const hold = (box) => { if (!box.fixed) box.y = Math.min(Math.max(box.y, LINE / 2), up + t - LINE / 2); };
   boxes.forEach(hold);

@@ -116,7 +116,7 @@ def test_the_last_wrong_try_is_answered_with_what_is_right(learner_client, kinds
     told = {
         "match": "the workspace of one step <b",
         "order": '<span class="mono">4</span><span>the KV pool <b class="given">your first and second answer: 1',
-        "text": "<code>--max-num-seqs</code> <b",
+        "text": '<code><span class="nb">--max</span>-num-seqs</code> <b',
         "number": "43 /s <b",
     }
     assert told[kind] in html

@@ -32,6 +32,10 @@ def test_a_number_and_its_unit_stay_on_one_line():
     assert inline_html("20 ms") == "20\xa0ms"
 
 
+def test_the_dashes_of_a_flag_stay_with_its_first_word():
+    assert inline_html("`--max-num-seqs 28`").startswith('<code><span class="nb">--max</span>-num')
+
+
 def test_two_examples_of_a_page_are_no_landmarks():
     assert 'role="region"' not in page_html("```\nx\n```\n\n```\ny\n```")
 
