@@ -6,28 +6,23 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from labs import worlds
-from labs.atoms import atoms_of, keeping
-from labs.log import diagnostic_readings, operations_of, spent_s
+from labs.log import diagnostic_readings, spent_s
 from labs.marking import evidence, healthy, mechanism, mitigation, scope, shown, total
 from labs.marking.economy import economy, economy_part
 from labs.marking.localisation import CausalGraph, localisation_part
 from labs.marking.parts import CouldNotBeGraded, Part, uncommitted
 from labs.reveal import best_value, prediction_revealed, worth_of_first_readings
 from labs.specs import unit_word
-from labs.twins import Twins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from labs.atoms import Atom
-    from labs.incident import Progress
     from labs.log import Entry, Route
     from labs.marking.economy import Economy, ReadingTaken
     from labs.marking.table import Table
+    from labs.reruns import Reruns
     from labs.specs import LabSpec
-    from labs.twins import ToldTwin, Twin
 
-MOST_ATOMS = 4
 DIFFERS = "Your log, run again, gives another world than the one that you left."
 
 
@@ -50,14 +45,14 @@ def judge(
     *,
     table: Table,
     reference: Route,
+    runs: Reruns,
     live_digest: str | None = None,
     hypothesis: str | None = None,
-    progress: Progress | None = None,
 ) -> Judgement:
-    """Return the judgement of a log.
+    """Return the judgement of a log: arithmetic alone, some milliseconds of it.
 
-    ``reference`` is the reference play of the same world. ``live_digest``, if given, is the digest of the world
-    that the learner left: a re-run that differs from it cannot be graded.
+    ``reference`` is the reference play of the same world and ``runs`` are the re-runs of the log. ``live_digest``, if
+    given, is the digest of the world that the learner left: a re-run that differs from it cannot be graded.
     """
     case = Case(
         spec=spec,
@@ -69,7 +64,6 @@ def judge(
         table=table,
         reference=reference,
     )
-    runs = _runs(case, progress)
     differs = live_digest is not None and live_digest != runs.now.digest
     asked = _economy(case, runs)
     looked = healthy.looked_share(asked.told_rivals)
@@ -119,57 +113,6 @@ class Case:
         return mechanism.mechanism_credit(given, self.diagnosis.get("mechanism"))
 
 
-# ------------------------------------------------------------------------------------------ the runs
-
-
-@dataclass(frozen=True)
-class Runs:
-    """The re-runs that a mark compares."""
-
-    now: ToldTwin
-    nothing: ToldTwin
-    reference: ToldTwin
-    whole: mitigation.Rerun
-    """The world as it was left, against the other two."""
-    atoms: list[mitigation.ChangeRerun]
-    in_force: tuple[Atom, ...]
-    changed: bool
-
-
-def _runs(case: Case, progress: Progress | None) -> Runs:
-    done_s = max((entry.at_s for entry in case.log), default=0)
-    twins = Twins(case.spec, case.truth, case.seed, done_s, progress)
-    operations = operations_of(case.log)
-    changes = [timed for timed in operations if timed.operation["verb"] != "slowdown"]
-    since_s = changes[0].at_s if changes else None
-    tried = tuple(dict.fromkeys(atom for timed in changes for atom in atoms_of(timed.operation)))
-    now = twins.tell(operations, since_s=since_s, digest=True)
-    in_force = now.in_force[:MOST_ATOMS]
-    nothing = twins.tell(keeping(operations, frozenset()), since_s=since_s)
-    best = twins.tell(case.reference.operations, since_s=since_s)
-
-    def judged(twin: Twin) -> mitigation.Rerun:
-        return mitigation.Rerun(
-            twin.passes, mitigation.mean_restored(twin.fared, nothing.fared, best.fared)
-        )
-
-    whole = judged(now)
-    reruns: list[mitigation.ChangeRerun] = []
-    everything = frozenset(tried)
-    for target, kind in dict.fromkeys((*in_force, *tried[: 2 * MOST_ATOMS])):
-        atom = (target, kind)
-        alone = judged(twins.run(keeping(operations, frozenset({atom})), since_s=since_s))
-        without = None
-        if mitigation.wants_without(whole, alone):
-            without = judged(twins.run(keeping(operations, everything - {atom}), since_s=since_s))
-        reruns.append(
-            mitigation.ChangeRerun(
-                target, kind, touches_cause=alone.passes, alone=alone, without=without
-            )
-        )
-    return Runs(now, nothing, best, whole, reruns, in_force, changed=bool(in_force))
-
-
 # ------------------------------------------------------------------------------------- what was said
 
 
@@ -182,7 +125,7 @@ def graph_of(spec: LabSpec) -> CausalGraph:
     )
 
 
-def _said(case: Case, runs: Runs, looked: float) -> list[Part]:
+def _said(case: Case, runs: Reruns, looked: float) -> list[Part]:
     spec, said = case.spec, case.diagnosis
     answer = spec.hypotheses[case.truth].answer
     if not said:
@@ -249,7 +192,7 @@ def _proved(case: Case) -> Part:
     )
 
 
-def _economy(case: Case, runs: Runs) -> Economy:
+def _economy(case: Case, runs: Reruns) -> Economy:
     # In a healthy control a change is marked as one, not as a false fix too.
     return economy(
         case.table,
@@ -266,7 +209,7 @@ def _economy(case: Case, runs: Runs) -> Economy:
 # ---------------------------------------------------------------------------------- what was changed
 
 
-def _left_alone(case: Case, runs: Runs, looked: float) -> Part:
+def _left_alone(case: Case, runs: Reruns, looked: float) -> Part:
     if not case.diagnosis:
         return uncommitted("mitigation")
     excess = mitigation.excess(runs.now.lost_share, runs.nothing.lost_share)
@@ -274,7 +217,7 @@ def _left_alone(case: Case, runs: Runs, looked: float) -> Part:
     return healthy.healthy_mitigation_part(looked, made, {"requests lost": excess})
 
 
-def _mended(runs: Runs) -> Part | CouldNotBeGraded:
+def _mended(runs: Reruns) -> Part | CouldNotBeGraded:
     excess = mitigation.excess(runs.now.lost_share, runs.nothing.lost_share)
     force = [each for each in runs.atoms if (each.target, each.kind) in set(runs.in_force)]
     return mitigation.mitigation_part(
@@ -291,7 +234,7 @@ def _mended(runs: Runs) -> Part | CouldNotBeGraded:
 # ------------------------------------------------------------------------------------------- debrief
 
 
-def _debrief(case: Case, runs: Runs) -> dict[str, Any]:
+def _debrief(case: Case, runs: Reruns) -> dict[str, Any]:
     spec, table, readings = case.spec, case.table, case.readings
     prediction = next((entry.payload for entry in case.log if entry.kind == "predict"), None)
     return {

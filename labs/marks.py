@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.utils import timezone
 
-from labs import checkpoints, plays, tables
+from labs import checkpoints, plays, tables, worlds
 from labs.judgement import judge
 from labs.log import Entry
 from labs.models import Action, Attempt, Review
+from labs.reruns import rerun
 
 if TYPE_CHECKING:
     from labs.incident import Progress
@@ -33,14 +34,19 @@ def mark_attempt(action: Action, progress: Progress) -> bool:
     attempt = action.attempt
     log = log_of(attempt, before_seq=action.seq)
     world = checkpoints.world_before(action, progress)
+    spec, seed = attempt.spec, attempt.seed
+    truth = worlds.hypothesis_of(spec, seed)
+    reference = plays.reference_route(spec, seed, progress=progress)
+    runs = rerun(spec, truth, seed, log, reference=reference, progress=progress)
+    live_digest = world.world.cluster.digest()
     judgement = judge(
-        attempt.spec,
-        attempt.seed,
+        spec,
+        seed,
         log,
-        table=tables.table_for(attempt.spec, progress),
-        reference=plays.reference_route(attempt.spec, attempt.seed, progress=progress),
-        live_digest=world.world.cluster.digest(),
-        progress=progress,
+        table=tables.table_for(spec, progress),
+        reference=reference,
+        runs=runs,
+        live_digest=live_digest,
     )
     now = timezone.now()
     with transaction.atomic():

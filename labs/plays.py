@@ -26,6 +26,7 @@ from labs.catalogue import folder_of
 from labs.instruments.replica_signals import slowest_replica
 from labs.judgement import Judgement, judge
 from labs.log import Entry, Route, Step, operations_of
+from labs.reruns import rerun
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -298,14 +299,15 @@ def judged(
     script = load_play(spec.slug, play) if isinstance(play, str) else play
     world, log = perform(spec, seed, script, hypothesis=hypothesis, progress=progress)
     reference = reference_route(spec, seed, hypothesis=hypothesis, progress=progress)
+    truth = hypothesis or worlds.hypothesis_of(spec, seed)
     judgement = judge(
         spec,
         seed,
         log,
         table=table,
         reference=reference,
+        runs=rerun(spec, truth, seed, log, reference=reference, progress=progress),
         live_digest=world.world.cluster.digest(),
         hypothesis=hypothesis,
-        progress=progress,
     )
     return judgement, world.clock_s

@@ -38,6 +38,7 @@ _MARKING_ROOMS = (
     "log.py",
     "atoms.py",
     "twins.py",
+    "reruns.py",
     "judgement.py",
     "reveal.py",
     "plays.py",

@@ -10,10 +10,11 @@ import time
 from contextlib import closing
 from dataclasses import asdict
 
-from labs import plays, pool
+from labs import plays, pool, worlds
 from labs.catalogue import labs
 from labs.judgement import judge
 from labs.log import Entry
+from labs.reruns import rerun
 from tests.e2e.conftest import ROOT
 
 SLUG = "preemption-storm"
@@ -119,11 +120,14 @@ def test_a_worker_killed_halfway_is_taken_up_again_once_and_the_mark_is_the_same
     assert not set(pool_processes(live_site)) & set(workers)
 
     spec = labs()[SLUG]
+    entries = [Entry(*entry) for entry in log]
+    route = plays.reference_route(spec, seed)
     undisturbed = judge(
         spec,
         seed,
-        [Entry(*entry) for entry in log],
+        entries,
         table=pool.table(SLUG),
-        reference=plays.reference_route(spec, seed),
+        reference=route,
+        runs=rerun(spec, worlds.hypothesis_of(spec, seed), seed, entries, reference=route),
     )
     assert mark == json.loads(json.dumps(asdict(undisturbed)))

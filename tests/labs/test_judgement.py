@@ -8,6 +8,7 @@ from labs import judgement, plays, pool
 from labs.judgement import judge
 from labs.log import Entry, diagnostic_readings, spent_s
 from labs.marking.constants import WEIGHTS
+from labs.reruns import rerun
 
 
 @pytest.fixture(scope="module")
@@ -29,12 +30,14 @@ def marked(spec, seeds, table, done):
     _, log, route = done
 
     def mark(change=list, **how):
+        own = change(log)
         return judge(
             spec,
             seeds["demand"],
-            change(log),
+            own,
             table=table,
             reference=route,
+            runs=rerun(spec, "demand", seeds["demand"], own, reference=route),
             hypothesis="demand",
             **how,
         )
@@ -234,6 +237,7 @@ def silence(control, seeds, table, done):
             own,
             table=table,
             reference=route,
+            runs=rerun(control, "demand", seeds["demand"], own, reference=route),
             hypothesis="demand",
         )
 
