@@ -8,24 +8,36 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.utils import timezone
 
-from labs import checkpoints, plays, tables, worlds
+from labs import checkpoints, mark_changes, plays, reruns, tables, worlds
 from labs.judgement import judge
 from labs.log import Entry
-from labs.models import Action, Attempt, Review
-from labs.reruns import rerun
+from labs.models import Action, Attempt, KeptReruns, MarkChange, Review
+from labs.rules import rules_of
 
 if TYPE_CHECKING:
-    from labs.incident import Progress
+    from collections.abc import Iterable
+
+    from labs.incident import Incident, Progress
+    from labs.judgement import Judgement
+    from labs.marking.table import Table
+
+KINDS = (Action.Kind.PREDICT, Action.Kind.COMMAND, Action.Kind.DIAGNOSE, Action.Kind.EXPLAIN)
+"""Of the log, what marking reads."""
 
 
 def log_of(attempt: Attempt, *, before_seq: int) -> list[Entry]:
     """Return an attempt's log as marking reads it: what was done, in order."""
-    kinds = (Action.Kind.PREDICT, Action.Kind.COMMAND, Action.Kind.DIAGNOSE, Action.Kind.EXPLAIN)
     rows = Action.objects.filter(
-        attempt=attempt, seq__lt=before_seq, status=Action.Status.DONE, kind__in=kinds
+        attempt=attempt, seq__lt=before_seq, status=Action.Status.DONE, kind__in=KINDS
     )
+    return entries_of(rows)
+
+
+def entries_of(actions: Iterable[Action]) -> list[Entry]:
+    """Return actions that were done as entries of a log."""
     return [
-        Entry(row.kind, row.payload, row.outcome or {}, row.at_s or 0, row.cost_s) for row in rows
+        Entry(row.kind, row.payload, row.outcome or {}, row.at_s or 0, row.cost_s)
+        for row in actions
     ]
 
 
@@ -33,20 +45,15 @@ def mark_attempt(action: Action, progress: Progress) -> bool:
     """Judge the attempt of a FINISH action and store the mark; False if the action is no longer this try's."""
     attempt = action.attempt
     log = log_of(attempt, before_seq=action.seq)
-    world = checkpoints.world_before(action, progress)
-    spec, seed = attempt.spec, attempt.seed
-    truth = worlds.hypothesis_of(spec, seed)
-    reference = plays.reference_route(spec, seed, progress=progress)
-    runs = rerun(spec, truth, seed, log, reference=reference, progress=progress)
-    live_digest = world.world.cluster.digest()
+    kept, truth = simulated(attempt, log, checkpoints.world_before(action, progress), progress)
     judgement = judge(
-        spec,
-        seed,
+        attempt.spec,
+        attempt.seed,
         log,
-        table=tables.table_for(spec, progress),
-        reference=reference,
-        runs=runs,
-        live_digest=live_digest,
+        table=tables.table_for(attempt.spec, progress),
+        reference=kept.reference,
+        runs=kept.reruns,
+        live_digest=kept.live_digest,
     )
     now = timezone.now()
     with transaction.atomic():
@@ -61,13 +68,49 @@ def mark_attempt(action: Action, progress: Progress) -> bool:
         )
         if not done:
             return False
-        Attempt.objects.filter(pk=attempt.pk).move(
-            Attempt.Status.MARKING,
-            Attempt.Status.MARKED if judgement.graded else Attempt.Status.NOT_GRADED,
-            mark=asdict(judgement),
-            total=judgement.total,
+        mark = mark_changes.with_overrides(attempt.pk, asdict(judgement))
+        mark_changes.write(
+            attempt,
+            mark,
+            rules=rules_of(attempt.lab_slug),
+            cause=MarkChange.Cause.MARKED,
             finished_at=now,
         )
+        keep(attempt, kept, truth)
         if judgement.graded and any(entry.kind == "explain" for entry in log):
             Review.objects.get_or_create(attempt=attempt)
     return True
+
+
+def simulated(
+    attempt: Attempt, log: list[Entry], left: Incident, progress: Progress
+) -> tuple[reruns.Kept, str]:
+    """Simulate what a mark needs, and return it with the world's own hypothesis. ``left`` is the world as it was left."""
+    spec, seed = attempt.spec, attempt.seed
+    truth = worlds.hypothesis_of(spec, seed)
+    reference = plays.reference_route(spec, seed, progress=progress)
+    runs = reruns.rerun(spec, truth, seed, log, reference=reference, progress=progress)
+    return reruns.Kept(runs, reference, left.world.cluster.digest()), truth
+
+
+def keep(attempt: Attempt, kept: reruns.Kept, truth: str) -> None:
+    """Store what was simulated beside the attempt."""
+    KeptReruns.objects.update_or_create(
+        attempt=attempt, defaults={"hypothesis": truth, "kept": reruns.dump(kept)}
+    )
+
+
+def judged_anew(
+    attempt: Attempt, log: list[Entry], kept: reruns.Kept, truth: str, table: Table
+) -> Judgement:
+    """Return what today's rules say of an attempt, from what was kept of it."""
+    return judge(
+        attempt.spec,
+        attempt.seed,
+        log,
+        table=table,
+        reference=kept.reference,
+        runs=kept.reruns,
+        live_digest=kept.live_digest,
+        hypothesis=truth,
+    )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 EXECUTE = "labs.tasks.execute_action"
+REMARK = "labs.tasks.carry_on_remarking"
 SENT_IN_S = 3
 """A message still unsent after so long was not sent by whoever wrote it."""
 KEPT = timedelta(days=1)
@@ -25,9 +26,9 @@ MOST_AT_ONCE = 200
 _AT_ONCE = {"socket_timeout": 1, "socket_connect_timeout": 1, "max_retries": 0}
 
 
-def post(action_id: int) -> None:
-    """Write the message of an action; call inside the transaction that writes the action."""
-    message = Outbox.objects.create(task=EXECUTE, object_id=action_id)
+def post(object_id: int, task: str = EXECUTE) -> None:
+    """Write the message about a row; call inside the transaction that writes the row."""
+    message = Outbox.objects.create(task=task, object_id=object_id)
     transaction.on_commit(lambda: send(message.pk))
 
 
@@ -61,6 +62,6 @@ def send_late(now: datetime) -> None:
     Outbox.objects.filter(sent_at__lt=now - KEPT).delete()
 
 
-def posted_since(action_id: int, moment: datetime) -> bool:
-    """Tell whether an action has a message written after ``moment``."""
-    return Outbox.objects.filter(object_id=action_id, created_at__gt=moment).exists()
+def posted_since(object_id: int, moment: datetime, task: str = EXECUTE) -> bool:
+    """Tell whether a row has a message written after ``moment``."""
+    return Outbox.objects.filter(task=task, object_id=object_id, created_at__gt=moment).exists()

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from labs import worker
+from labs import remarking, worker
 
 
 @shared_task
@@ -13,3 +13,11 @@ def execute_action(action_id: int) -> None:
 @shared_task
 def tend_actions() -> None:
     worker.tend()
+    remarking.tend()
+
+
+@shared_task
+def carry_on_remarking(remarking_id: int) -> None:
+    from labs import remarker  # noqa: PLC0415  (numpy is loaded by the workers that mark)
+
+    remarker.carry_on(remarking_id)

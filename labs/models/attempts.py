@@ -1,4 +1,4 @@
-"""Attempts and their action log, the outbox of work, checkpoints, and reviews.
+"""Attempts and their action log.
 
 The row is the truth: a worker claims, reports and finishes by guarded UPDATEs, and the broker is only a doorbell.
 """
@@ -60,6 +60,10 @@ class Attempt(models.Model):
     mark = models.JSONField(null=True, blank=True)
     """The mark with its reasons and what the debrief shows, once marked."""
     total = models.DecimalField(max_digits=4, decimal_places=1, null=True, blank=True)
+    mark_version = models.PositiveIntegerField(default=0)
+    """Counts changes of the mark: whoever changes it says which one they saw."""
+    rules = models.CharField(max_length=64, blank=True)
+    """What the mark follows from: the digest of the rules, the lab's answers and its table."""
     started_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -173,97 +177,6 @@ class Action(models.Model):
     @property
     def is_under_way(self) -> bool:
         return self.status in {self.Status.QUEUED, self.Status.RUNNING}
-
-
-class Outbox(models.Model):
-    """A message to be sent, written with the row that it is about; sent after commit, and again if that failed."""
-
-    task = models.CharField(max_length=80)
-    object_id = models.PositiveBigIntegerField()
-    created_at = models.DateTimeField(default=timezone.now)
-    sent_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        verbose_name_plural = "outbox"
-        indexes = (models.Index(fields=("sent_at", "created_at"), name="outbox_unsent"),)
-
-    def __str__(self) -> str:
-        return f"{self.task}({self.object_id}), {'sent' if self.sent_at else 'to be sent'}"
-
-
-class Checkpoint(models.Model):
-    """The world of an attempt after an action: saves rebuilding it from the log. Losing it costs seconds only."""
-
-    attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="checkpoint")
-    after_seq = models.PositiveIntegerField()
-    code_digest = models.CharField(max_length=64)
-    """The code that made it; another code rebuilds from the log."""
-    blob = models.BinaryField()
-
-    def __str__(self) -> str:
-        return f"attempt {self.attempt_id} after action {self.after_seq}"
-
-
-class InformationTable(models.Model):
-    """A lab's information table that workers compute, seed by seed, when the one beside its spec is not today's."""
-
-    lab_slug = models.SlugField(max_length=80)
-    digest = models.CharField(max_length=64)
-    """Of the code and the spec that it follows from."""
-    next_seed = models.PositiveBigIntegerField()
-    found = models.JSONField(default=list)
-    """What every world read at each qualified seed."""
-
-    class Meta:
-        constraints = (
-            models.UniqueConstraint(fields=("lab_slug", "digest"), name="one_table_per_digest"),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.lab_slug}, {len(self.found)} seeds"
-
-
-class ReviewQuerySet(models.QuerySet["Review"]):
-    def to_read(self) -> ReviewQuerySet:
-        return self.filter(released_at=None)
-
-    def claimable_by(self, grader: User, now: datetime) -> ReviewQuerySet:
-        """Return reviews that nobody else holds: unclaimed, expired, or the grader's own."""
-        free = Q(claimed_by=None) | Q(lease_until__lt=now) | Q(claimed_by=grader.pk)
-        return self.to_read().filter(free)
-
-
-class Review(models.Model):
-    """A grader's work on the explanation of one attempt."""
-
-    attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="review")
-    claimed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="reviews",
-    )
-    lease_until = models.DateTimeField(null=True, blank=True)
-    points = models.JSONField(default=list, blank=True)
-    """Points given per rubric item, in the order of the spec's rubric; null is not decided yet."""
-    comment = models.TextField(blank=True)
-    version = models.PositiveIntegerField(default=0)
-    """Counts saves: a save from an older page is refused, nothing is overwritten unseen."""
-    released_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(default=timezone.now)
-
-    objects = ReviewQuerySet.as_manager()
-
-    class Meta:
-        indexes = (models.Index(fields=("released_at", "created_at"), name="reviews_to_read"),)
-
-    def __str__(self) -> str:
-        return f"review of attempt {self.attempt_id}"
-
-    @property
-    def score(self) -> int:
-        return sum(points for points in self.points if points is not None)
 
 
 def next_seq(attempt_id: int) -> int:

@@ -1,0 +1,21 @@
+"""The rows of the labs, by what they are about."""
+
+from labs.models.attempts import Action, Attempt, next_seq
+from labs.models.marks import KeptReruns, MarkChange, MarkOverride, PlannedMark, Remarking
+from labs.models.reviews import Review
+from labs.models.work import Checkpoint, InformationTable, Outbox
+
+__all__ = [
+    "Action",
+    "Attempt",
+    "Checkpoint",
+    "InformationTable",
+    "KeptReruns",
+    "MarkChange",
+    "MarkOverride",
+    "Outbox",
+    "PlannedMark",
+    "Remarking",
+    "Review",
+    "next_seq",
+]

@@ -1,0 +1,129 @@
+"""Rounds of marking anew, as people move them: asked for, looked at, applied, undone, cancelled.
+
+A round is a row and its message, written in one transaction; ``labs.remarker`` does the rest.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from labs import mark_diff, outbox
+from labs.catalogue import labs
+from labs.models import Attempt, MarkChange, Remarking
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from django.db.models import QuerySet
+
+    from courseware.models import User
+    from labs.models.marks import RemarkingQuerySet
+
+MAX_TRIES = 3
+Status = Remarking.Status
+
+
+class Busy(Exception):  # noqa: N818
+    """Another round is writing marks."""
+
+
+def attempts_at(slugs: Sequence[str]) -> QuerySet[Attempt]:
+    """Return the attempts at these labs that have been marked, or could not be."""
+    return Attempt.objects.filter(
+        lab_slug__in=slugs, status__in=(Attempt.Status.MARKED, Attempt.Status.NOT_GRADED)
+    )
+
+
+def ask(
+    slugs: Sequence[str], *, by: User | None = None, simulate: bool = False, send: bool = True
+) -> Remarking:
+    """Have it worked out what today's rules would change in the attempts at these labs.
+
+    Without ``send`` no worker is told: whoever asks carries it on. Raises KeyError for a lab that is not there.
+    """
+    chosen = sorted({labs()[slug].slug for slug in slugs})
+    with transaction.atomic():
+        found = Remarking.objects.create(
+            labs=chosen, by=by, simulate=simulate, of=attempts_at(chosen).count()
+        )
+        if send:
+            outbox.post(found.pk, outbox.REMARK)
+    return found
+
+
+def apply(remarking: Remarking, *, reason: str, by: User | None = None, send: bool = True) -> bool:
+    """Have the changes written; False if the round is not ready. Raises Busy while another round writes."""
+    fields = {"by": by, "reason": reason, "applied_at": timezone.now()}
+    return _begin(remarking, Status.READY, Status.APPLYING, send=send, **fields)
+
+
+def undo(remarking: Remarking, *, send: bool = True) -> bool:
+    """Have the changes taken back; False if the round is not applied. Raises Busy while another round writes."""
+    return _begin(remarking, Status.APPLIED, Status.UNDOING, send=send)
+
+
+def cancel(remarking: Remarking) -> bool:
+    """End a round before anything is written; False if it writes already, or is over."""
+    rows = Remarking.objects.filter(pk=remarking.pk)
+    return rows.move(Status.COUNTING, Status.CANCELLED) or rows.move(Status.READY, Status.CANCELLED)
+
+
+def _begin(remarking: Remarking, source: str, target: str, *, send: bool, **fields: Any) -> bool:
+    try:
+        with transaction.atomic():
+            moved = Remarking.objects.filter(pk=remarking.pk).move(
+                source, target, tries=0, heartbeat_at=None, after_pk=0, passed_over=0, **fields
+            )
+            if moved and send:
+                outbox.post(remarking.pk, outbox.REMARK)
+    except IntegrityError as exc:
+        raise Busy from exc
+    return moved
+
+
+def tend() -> int:
+    """Hand rounds whose worker went silent, and those whose message was lost, to another. Returns how many."""
+    now = timezone.now()
+    silent = Remarking.objects.silent_since(now - timedelta(seconds=settings.LABS_SILENCE_S))
+    back = sum(put_back(each) for each in silent)
+    long_ago = now - timedelta(seconds=settings.LABS_FORGOTTEN_S)
+    for each in Remarking.objects.under_way().filter(heartbeat_at=None, created_at__lt=long_ago):
+        if not outbox.posted_since(each.pk, long_ago, outbox.REMARK):
+            with transaction.atomic():
+                outbox.post(each.pk, outbox.REMARK)
+    return back
+
+
+def put_back(remarking: Remarking) -> bool:
+    """Let another worker carry a round on, or fail it after MAX_TRIES; False if it has moved meanwhile."""
+    with transaction.atomic():
+        if remarking.tries >= MAX_TRIES:
+            return own(remarking).move(remarking.status, Status.FAILED)
+        moved = own(remarking).move(remarking.status, remarking.status, heartbeat_at=None)
+        if moved:
+            outbox.post(remarking.pk, outbox.REMARK)
+    return moved
+
+
+def own(remarking: Remarking) -> RemarkingQuerySet:
+    """Return the round's row, as long as it is with the worker that has claimed ``remarking``."""
+    return Remarking.objects.filter(pk=remarking.pk, tries=remarking.tries)
+
+
+def summary_of(remarking: Remarking) -> mark_diff.Summary:
+    """Return what the round would change, or has changed."""
+    planned = remarking.planned.select_related("attempt").only("mark", "attempt__mark")
+    if remarking.status in {Status.APPLIED, Status.UNDOING, Status.UNDONE, Status.APPLYING}:
+        before = {
+            change.attempt_id: change.before
+            for change in remarking.changes.filter(cause=MarkChange.Cause.REMARKED)
+        }
+        return mark_diff.summary(
+            (before[each.attempt_id], each.mark) for each in planned if each.attempt_id in before
+        )
+    return mark_diff.summary((each.attempt.mark, each.mark) for each in planned)
