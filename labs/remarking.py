@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MAX_TRIES = 3
 Status = Remarking.Status
+WRITTEN = (Status.APPLYING, Status.APPLIED, Status.UNDOING, Status.UNDONE)
+"""A round in one of these has changed marks, or begun to."""
 
 
 class Busy(Exception):  # noqa: N818
@@ -115,14 +117,17 @@ def own(remarking: Remarking) -> RemarkingQuerySet:
     return Remarking.objects.filter(pk=remarking.pk, tries=remarking.tries)
 
 
+def before_of(remarking: Remarking) -> dict[int, dict[str, Any]]:
+    """Return the marks that the round has written over, by attempt."""
+    rows = remarking.changes.filter(cause=MarkChange.Cause.REMARKED)
+    return {each.attempt_id: each.before or {} for each in rows.only("attempt", "before")}
+
+
 def summary_of(remarking: Remarking) -> mark_diff.Summary:
     """Return what the round would change, or has changed."""
     planned = remarking.planned.select_related("attempt").only("mark", "attempt__mark")
-    if remarking.status in {Status.APPLIED, Status.UNDOING, Status.UNDONE, Status.APPLYING}:
-        before = {
-            change.attempt_id: change.before
-            for change in remarking.changes.filter(cause=MarkChange.Cause.REMARKED)
-        }
+    if remarking.status in WRITTEN:
+        before = before_of(remarking)
         return mark_diff.summary(
             (before[each.attempt_id], each.mark) for each in planned if each.attempt_id in before
         )

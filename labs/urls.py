@@ -3,11 +3,20 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from labs import stream
-from labs.views import commands, commitments, debrief_page, endings, lab_pages, room_page
+from labs.views import (
+    commands,
+    commitments,
+    debrief_page,
+    endings,
+    lab_pages,
+    remarking_pages,
+    room_page,
+)
 
 app_name = "labs"
 
 _attempt = "attempts/<uuid:public_id>/"
+_remarking = "remarkings/<uuid:public_id>/"
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", lab_pages.index, name="index"),
@@ -26,6 +35,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(_attempt + "again/", commands.again, name="again"),
     path(_attempt + "give-up/", endings.give_up, name="give-up"),
     path(_attempt + "debrief/", debrief_page.show, name="debrief"),
+    path("remarkings/", remarking_pages.index, name="remarkings"),
+    path(_remarking, remarking_pages.show, name="remarking"),
+    path(_remarking + "apply/", remarking_pages.apply, name="remarking-apply"),
+    path(_remarking + "undo/", remarking_pages.undo, name="remarking-undo"),
+    path(_remarking + "cancel/", remarking_pages.cancel, name="remarking-cancel"),
     # The grader's desk.
     path("", include("labs.review_urls")),
     # Last: a slug fits anything that is left.
