@@ -9,6 +9,7 @@ from labs.views import (
     debrief_page,
     endings,
     lab_pages,
+    points_page,
     remarking_pages,
     room_page,
 )
@@ -35,6 +36,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(_attempt + "again/", commands.again, name="again"),
     path(_attempt + "give-up/", endings.give_up, name="give-up"),
     path(_attempt + "debrief/", debrief_page.show, name="debrief"),
+    path(_attempt + "points/", points_page.show, name="points"),
+    path(_attempt + "points/take-back/", points_page.take_back, name="points-take-back"),
     path("remarkings/", remarking_pages.index, name="remarkings"),
     path(_remarking, remarking_pages.show, name="remarking"),
     path(_remarking + "apply/", remarking_pages.apply, name="remarking-apply"),

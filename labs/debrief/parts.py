@@ -47,6 +47,10 @@ class PartShown:
     width: str
     """Of the bar, in per cent."""
     citations: tuple[CitationShown, ...] = ()
+    given_because: str = ""
+    """Why a person gave these points in place of the rule's; empty if the rule's count."""
+    by_rule: str = ""
+    """The rule's points where a person's count; "none" if the rule could not grade the part."""
 
 
 def parts_shown(spec: LabSpec, parts: Mapping[str, Any]) -> tuple[PartShown, ...]:
@@ -66,7 +70,13 @@ def _part(spec: LabSpec, part: Mapping[str, Any]) -> PartShown:
         citations=tuple(
             _citation(spec, each) for each in part.get("details", {}).get("citations", [])
         ),
+        given_because=str(part.get("given_because", "")),
+        by_rule=_by_rule(part) if "given_because" in part else "",
     )
+
+
+def _by_rule(part: Mapping[str, Any]) -> str:
+    return "none" if part["by_rule"] is None else f"{float(part['by_rule']):g}"
 
 
 def reason_shown(spec: LabSpec, part: Mapping[str, Any]) -> str:

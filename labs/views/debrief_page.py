@@ -49,6 +49,7 @@ def show(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
         "shown": shown,
         "text": prose(attempt.lab_slug, "debrief.md"),
         "explanation": said.payload.get("text", "") if said else "",
+        "trail": attempt.mark_changes.filter(version__gt=1),
         "review": reviews.shown_to_learner(review) if review else None,
     }
     return render(request, "labs/debrief.html", context)
