@@ -21,6 +21,9 @@ class _Said(forms.Form):
         },
     )
     reason = forms.CharField(
+        label="Why?",
+        help_text="The learner reads this.",
+        widget=forms.Textarea({"rows": 3}),
         max_length=MOST_REASON_CHARACTERS,
         error_messages={
             "required": "Say why: the learner reads it beside the points.",
@@ -41,6 +44,7 @@ class PointsForm(_Said):
         min_value=0,
         max_digits=4,
         decimal_places=1,
+        widget=forms.TextInput({"inputmode": "decimal", "autocomplete": "off"}),
         error_messages={
             "required": "Write the points, such as 12.5.",
             "invalid": "Write the points as a number, such as 12.5.",

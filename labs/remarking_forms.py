@@ -18,6 +18,7 @@ class AskForm(forms.Form):
     """Which labs' attempts are looked at: those that have marks."""
 
     labs = forms.MultipleChoiceField(
+        label="Labs with marks",
         widget=forms.CheckboxSelectMultiple,
         error_messages={
             "required": "Choose at least one lab.",
@@ -44,6 +45,9 @@ class ApplyForm(forms.Form):
     """Why marks are changed. The learners whose marks move read it."""
 
     reason = forms.CharField(
+        label="Why do marks change?",
+        help_text="Learners whose marks move read this.",
+        widget=forms.Textarea({"rows": 3}),
         max_length=MOST_REASON_CHARACTERS,
         error_messages={
             "required": "Say why: the learners whose marks move read it beside the change.",

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from courseware.people import grader_required, signed_in
+from courseware.people import grader_required, may_author, signed_in
 from labs import reviews
 from labs.models import Action
 from labs.review_desk import desk_of, pseudonym, waited
@@ -88,6 +88,7 @@ def _queue_page(
         "next_pk": following.review.pk if following else None,
         "released": released,
         "midnight": midnight,
+        "may_author": may_author(grader),
         "conflict": _row(conflict.review, grader, now) if conflict else None,
     }
     return _page(request, "labs/review_queue.html", context, status)

@@ -141,15 +141,17 @@ def _context(found: Remarking, form: ApplyForm | None = None) -> dict[str, Any]:
     if found.status in remarking.WRITTEN:
         planned = [each for each in planned if each.attempt_id in before]
     rows = sorted(planned, key=lambda each: -abs(_change(each, before)))
-    faults = [{**each, "of": found.of} for each in found.faults]
+    summary = remarking.summary_of(found)
     return {
         "round": found,
         "labs": [labs()[slug].title for slug in found.labs if slug in labs()],
         "done": found.looked_at / found.of if found.of else 1.0,
-        "summary": remarking.summary_of(found),
+        "summary": summary,
+        "lowest": mark_diff.signed(summary.lowest),
+        "highest": mark_diff.signed(summary.highest),
         "rows": [_row(each, before) for each in rows[:MOST_ROWS]],
         "more": max(0, len(rows) - MOST_ROWS),
-        "faults": faults,
+        "faults": found.faults,
         "form": form or ApplyForm(),
     }
 

@@ -164,3 +164,24 @@ def test_a_learner_is_told_that_the_queue_is_for_others(page, sign_in, complaint
     assert page.goto("/labs/reviews/").status == 403
     assert page.get_by_role("link", name="Review", exact=True).count() == 0
     complaints.clear()  # The browser notes the 403.
+
+
+def test_a_round_of_marking_anew_reaches_its_end_on_the_page(
+    new_page, sign_in, theme, width, axe, no_sideways_scroll, complaints, desk
+):
+    page = new_page(theme=theme, width=width)
+    sign_in(page, "instructor")
+    page.goto("/labs/remarkings/")
+    page.wait_for_load_state()
+    axe(page)
+    no_sideways_scroll(page)
+    page.get_by_label("Slow first tokens on atlas-70b").check()
+    page.get_by_role("button", name="Work out what would change").click()
+    page.get_by_role(
+        "heading", name="Ready to be applied"
+    ).wait_for()  # The worker did it; the page looked again.
+    assert "No mark changes." in page.locator(".lead").inner_text()
+    page.wait_for_load_state()
+    axe(page)
+    no_sideways_scroll(page)
+    assert complaints == []

@@ -82,7 +82,7 @@ def test_what_cannot_be_given_is_refused_and_what_was_typed_stays(
     assert answer.status_code == 422
     assert words in page
     if "reason" not in said:
-        assert ">Said otherwise.</textarea>" in page
+        assert "\nSaid otherwise.</textarea>" in page
     assert Attempt.objects.get().mark_version == 1
 
 
@@ -94,7 +94,7 @@ def test_whoever_saw_an_older_mark_is_shown_the_new_one_with_their_words(
     page = answer.content.decode()
     assert answer.status_code == 409
     assert "The mark has changed since this page was shown." in page
-    assert ">Said otherwise.</textarea>" in page
+    assert "\nSaid otherwise.</textarea>" in page
     assert 'name="version" value="2"' in page
     assert Attempt.objects.get().mark_version == 2
 

@@ -141,7 +141,7 @@ def test_while_another_round_writes_it_waits_and_keeps_the_reason(instructor_cli
     assert answer.status_code == 409
     shown = answer.content.decode()
     assert "Another round is writing marks." in shown
-    assert ">the table was wrong</textarea>" in shown
+    assert "\nthe table was wrong</textarea>" in shown
 
 
 def test_a_button_of_an_old_page_does_nothing_and_says_so(instructor_client, ready):
