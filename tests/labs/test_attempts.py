@@ -7,8 +7,8 @@ from django.utils import timezone
 from labs import attempts, worker
 from labs.attempts import Busy, Closed
 from labs.catalogue import labs
-from labs.models import Action, Attempt
-from labs.models.attempts import AttemptQuerySet, Outbox
+from labs.models import Action, Attempt, Outbox
+from labs.models.attempts import AttemptQuerySet
 from tests.labs.running import *  # noqa: F403
 from tests.labs.running import Kind, Status, run
 
