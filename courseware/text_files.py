@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 type Key = str | int
@@ -24,6 +25,12 @@ _AT = re.compile(r" \(at (?:line (?P<line>\d+), column \d+|end of document)\)$")
 
 class FileError(ValueError):
     """A file that cannot be read; the message names the file, the line and what to do."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return “; did you mean …?” with the known word that is most like this one, or nothing if none is."""
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def text_of(path: Path) -> str:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from courseware.glossary import MARK, named_by
+from courseware.text_files import nearest
 from lessons import figures, predictions, walkthroughs
 from lessons.demos import DEMOS
 from lessons.demos.values import SettingError, options_of
@@ -43,6 +44,12 @@ _OFFERED = re.compile(r"- (?P<key>[a-z][a-z0-9-]*) => (?P<text>.+)")
 _COMPUTED = re.compile(r"⟦(?P<name>[a-z0-9_]+)⟧")
 
 type PartKind = Literal["prose", "check", "predict", "run", "figure", "lab", "demo"]
+
+
+def no_such_lab(slug: str) -> str:
+    """Return what an author is told who names a lab that there is not."""
+    known = sorted(path.parent.name for path in LABS_DIR.glob("*/lab.toml"))
+    return f"no lab is called {slug!r}{nearest(slug, known)}"
 
 
 @dataclass(frozen=True)
@@ -396,7 +403,10 @@ class _Source:
         if walk is None or walk.step(block.argument) is None:
             raise self.error(
                 block.line,
-                f"no step is called {block.argument!r} in {self.path.parent / walkthroughs.FILE}",
+                f"no step is called {block.argument!r} in {self.path.parent / walkthroughs.FILE}"
+                + nearest(
+                    block.argument, () if walk is None else [step.key for step in walk.steps]
+                ),
             )
         setting, explanation = _told(block)
         known = walk.facts_by(block.argument)
@@ -483,7 +493,7 @@ class _Source:
                     part.line, f"no figure is called {part.argument!r}; there are {known}"
                 )
             if part.name == "lab" and not (LABS_DIR / part.argument / "lab.toml").is_file():
-                raise self.error(part.line, f"no lab is called {part.argument!r}")
+                raise self.error(part.line, no_such_lab(part.argument))
             if part.name in ("check", "predict", "run", "figure", "lab", "demo"):
                 lines += ["", f"/// slot | {part.name} {part.argument}", "///", ""]
             else:

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lessons.numbers import SHOWN
+from lessons.numbers import SHOWN, no_such_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -178,7 +178,7 @@ def _sound(line: str, number: int, *, fenced: bool) -> str:
         if name.startswith("computed."):
             return f"⟦{name.removeprefix('computed.')}⟧"
         if name not in SHOWN:
-            raise SourceError(number, f"no number is called {name!r} in lessons.quantities")
+            raise SourceError(number, no_such_number(name, SHOWN))
         return SHOWN[name]
 
     return _VALUE.sub(fill, line)

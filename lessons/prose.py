@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 from courseware.glossary import glossary, unknown_terms
+from courseware.text_files import nearest
 from lessons.front_matter import ContentError, source_of
 from lessons.markdown import page_html
 from lessons.outline import SourceError, blocks_of
@@ -20,8 +20,7 @@ BLOCKS = ("formula", "table", "side", "note")
 def refuse_unknown_terms(path: Path, lines: list[str], first_line: int = 1) -> None:
     """Raise ContentError for the first mark that is no term of the glossary, with the nearest that is one."""
     for number, term in unknown_terms("\n".join(lines)):
-        near = difflib.get_close_matches(term, glossary(), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
+        hint = nearest(term, glossary()) or "."
         raise ContentError(
             f"{path}:{first_line + number - 1}: no keyword is called {term!r}{hint} "
             "Write it into lessons/content/glossary.toml"

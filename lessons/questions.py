@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from lessons.match_checks import Matching, parse_matching
-from lessons.numbers import NUMBERS
+from lessons.numbers import NUMBERS, no_such_number
 from lessons.order_checks import Ordering, parse_ordering
 from lessons.question_body import Body, QuestionError, body_of, option_key
 from lessons.text_checks import ShortText, parse_short_text
@@ -190,7 +190,7 @@ def _value(text: str, line: int) -> float:
     if text.startswith("= "):
         name = text[2:].strip()
         if name not in NUMBERS:
-            raise QuestionError(f"no number is called {name!r} in lessons.quantities", line)
+            raise QuestionError(no_such_number(name, NUMBERS), line)
         return NUMBERS[name]
     try:
         return float(text.replace(",", ""))

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from courseware.glossary import unknown_terms
-from lessons.content import LABS_DIR, SYMPTOMS_DIR, lessons
+from lessons.content import LABS_DIR, SYMPTOMS_DIR, lessons, no_such_lab
 from lessons.front_matter import ContentError, Place, head_and_lines
 from lessons.markdown import LAYERS
 from lessons.prose import prose_html
@@ -146,7 +146,7 @@ def _station(place: Place, address: Any) -> tuple[str, str, str]:
 
 def _lab(place: Place, slug: Any) -> str:
     if not isinstance(slug, str) or not (LABS_DIR / slug / "lab.toml").is_file():
-        raise place.error(f"no lab is called {slug!r}")
+        raise place.error(no_such_lab(str(slug)))
     return slug
 
 

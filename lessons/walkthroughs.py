@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from courseware.text_files import nearest
 from labs import catalogue, console, incident
 from labs.instruments.sources import NotMeasured
 from lessons.front_matter import Place, checked, read_toml
@@ -173,7 +174,8 @@ def walkthrough_in(folder: Path) -> Walkthrough | None:
     data, file = read_toml(path, {"lab": str, "world": str, "seed": int, "steps": list}, {})
     spec = catalogue.labs().get(data["lab"])
     if spec is None:
-        raise file.at("lab").error(f"no lab is called {data['lab']!r}")
+        near = nearest(data["lab"], catalogue.labs())
+        raise file.at("lab").error(f"no lab is called {data['lab']!r}{near}")
     if data["world"] not in spec.hypotheses:
         raise file.at("world").error(
             f"{data['lab']} has no {data['world']!r}, only {', '.join(spec.hypotheses)}"

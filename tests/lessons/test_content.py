@@ -153,6 +153,7 @@ def test_the_smallest_lesson_can_be_read(course):
     [
         ("/// figure | nope\n///", 19, "no figure is called 'nope'"),
         ("/// lab | nope\n///", 19, "no lab is called 'nope'"),
+        ("/// lab | preemption-strom\n///", 19, "did you mean 'preemption-storm'?"),
         ("/// demo | nope\n///", 19, "no demonstration is called 'nope'"),
         ("/// demo | open-and-closed\n    nope: 3\n///", 19, "there is no control 'nope'"),
         ("/// demo | open-and-closed\n    clients: 0\n///", 19, "“0” is below the least"),

@@ -30,6 +30,7 @@ def test_a_block_keeps_its_argument_options_and_body():
         (["fine", "a <b>bold</b> word"], 2, "HTML"),
         (["<script>alert(1)</script>"], 1, "HTML"),
         (["{{ no_such }}"], 1, "no number is called 'no_such'"),
+        (["{{ atlas_toke }}"], 1, "'atlas_toke'; did you mean 'atlas_tokens'?"),
         (["[x](javascript:alert)"], 1, "link to"),
         (["[x](http://example.org)"], 1, "link to"),
     ],

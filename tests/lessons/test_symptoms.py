@@ -55,6 +55,7 @@ def test_rows_are_in_the_order_of_people_and_not_of_letters(read):
         ("public", "secret", "tier: 'secret' is none of"),
         ("failure-modes/overload", "failure-modes/nowhere", "there is no station"),
         ("preemption-storm", "storms", "no lab is called 'storms'"),
+        ("preemption-storm", "preemption-strom", "did you mean 'preemption-storm'?"),
         ("https://example.org/1", "example.org", "evidence: write"),
         ("[[TTFT]]", "[[TTTF]]", "1.1.md:11: no keyword is called 'TTTF'"),
         ("[[TTFT]]", "<b>x</b>", "1.1.md:11: HTML"),
