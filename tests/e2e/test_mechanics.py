@@ -81,3 +81,29 @@ def test_a_hint_opens_with_a_wrong_try_and_two_windows_spend_nothing_twice(
     assert check.locator(".feedback").count() == 2
     assert "Your second answer: right." in check.inner_text()
     assert complaints == []
+
+
+def test_what_was_typed_stays_when_one_is_signed_out_and_is_taken_after_signing_in_elsewhere(
+    new_page, sign_in, complaints
+):
+    page = new_page()
+    sign_in(page)
+    page.goto("/lessons/failure-modes/classify/")
+    page.wait_for_load_state()
+    card = page.locator("#prediction-arrivals-implied")
+    card.get_by_label("Value").fill("42.7")
+    card.get_by_label("70%").check()
+    card.get_by_label("Why").fill("All came since the oldest did.")
+    page.context.clear_cookies(name="sessionid")
+    card.get_by_role("button", name="Commit").click()
+    page.locator("#unanswered").get_by_text("sign").first.wait_for()
+    assert card.get_by_label("Why").input_value() == "All came since the oldest did."
+    complaints.clear()  # The browser notes the 403.
+
+    other = page.context.new_page()
+    sign_in(other)
+    other.close()
+    card.get_by_role("button", name="Commit").click()
+    page.locator("#prediction-arrivals-implied.revealed").wait_for()
+    assert page.locator("#unanswered").inner_text() == ""
+    assert complaints == []
