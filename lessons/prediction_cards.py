@@ -167,7 +167,7 @@ def _revealed(
 def _errors(form: Form) -> tuple[str, ...]:
     names = [name for name in form.errors if name not in ("value", "confidence", "why")]
     points = [name for name in form.fields if name.startswith("at-")]
-    if points and not any(form.data.get(name, "").strip() for name in points):
+    if form.is_bound and points and not any(form.data.get(n, "").strip() for n in points):
         return ("Draw the curve, or write a value at each place.",)
     return tuple(dict.fromkeys(str(word) for name in names for word in form.errors[name]))
 

@@ -263,3 +263,9 @@ def test_the_front_page_lists_every_kind(learner_client, at):
 def test_the_script_that_draws_is_loaded_only_where_a_sketch_is_asked(client, at):
     assert "js/sketch.js" in html_of(client, at.station("overload"))
     assert "js/sketch.js" not in html_of(client, at.station("boundary"))
+
+
+def test_a_question_that_nobody_has_answered_yet_complains_of_nothing(learner_client, at):
+    html = html_of(learner_client, at.station("overload"))
+    assert f'id="prediction-{SKETCH}"' in html
+    assert 'class="errors"' not in html
