@@ -14,7 +14,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.utils import timezone
 
-from courseware.models import SignInLink, User
+from courseware.models import Membership, SignInLink, User
 from courseware.signed_out import signed_out
 
 if TYPE_CHECKING:
@@ -48,7 +48,12 @@ def may_read(user: User | AnonymousUser | None, tier: str) -> bool:
         return True
     if not isinstance(user, User) or not user.is_active:
         return False
-    return tier == "signed-in" or settings.OPEN_ENROLMENT or may_review(user)
+    return tier == "signed-in" or settings.OPEN_ENROLMENT or may_review(user) or is_enrolled(user)
+
+
+def is_enrolled(user: User) -> bool:
+    """Whether a person has a place in a cohort whose dates hold today."""
+    return Membership.objects.of(user).running(timezone.localdate()).exists()
 
 
 def _has_role(user: User | AnonymousUser | None, *roles: str) -> bool:

@@ -206,7 +206,7 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = "Debugging LLM Serving: "
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "http" if DEBUG else "https"
 # False: only people whom an operator invited (`manage.py invite`) can get in.
 SIGN_UP_OPEN = env_bool("SIGN_UP_OPEN", default=True)
-# Until there are cohorts, whoever is signed in may read what is for enrolled people.
+# Whoever is signed in may read what is for enrolled people; False: only members of a running cohort.
 OPEN_ENROLMENT = env_bool("OPEN_ENROLMENT", default=True)
 
 # Sign-in by an organisation's OpenID Connect server, as soon as its address is given.

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from courseware.admission import why_not
 from labs import console, doorbell, outbox, pool
 from labs.models import Action, Attempt, next_seq
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from courseware.models import User
     from labs.specs import LabSpec
 
@@ -30,8 +33,15 @@ class Closed(Exception):  # noqa: N818
     """The attempt takes no more actions."""
 
 
+class NotNow(Exception):  # noqa: N818
+    """The learner's cohort takes no attempt of theirs at this lab now. Its text is the sentence that says why."""
+
+
 def start_attempt(*, learner: User, spec: LabSpec) -> Attempt:
-    """Return the learner's open attempt at a lab; a new one, with a fresh seed of the pool, if there is none."""
+    """Return the learner's open attempt at a lab; a new one, with a fresh seed of the pool, if there is none.
+
+    Raises NotNow if a cohort's dates or its number of attempts forbid a new one.
+    """
     unfinished = Attempt.objects.of(learner).filter(
         lab_slug=spec.slug, status__in=("open", "marking")
     )
@@ -41,6 +51,13 @@ def start_attempt(*, learner: User, spec: LabSpec) -> Attempt:
     try:
         with transaction.atomic():
             earlier = Attempt.objects.of(learner).filter(lab_slug=spec.slug)
+            if refused := why_not(
+                learner, "lab", spec.slug, lambda: begun(learner, spec), hold=True
+            ):
+                # The other one of two clicks may have used the last attempt: then that is the attempt.
+                if (existing := unfinished.first()) is not None:
+                    return existing
+                raise NotNow(refused)
             attempt = Attempt.objects.create(
                 learner=learner,
                 lab_slug=spec.slug,
@@ -53,6 +70,12 @@ def start_attempt(*, learner: User, spec: LabSpec) -> Attempt:
         # Two clicks at once: the other one's attempt is the attempt.
         return unfinished.get()
     return attempt
+
+
+def begun(learner: User, spec: LabSpec) -> list[datetime]:
+    """Return when a learner began each attempt at a lab; what could not be graded is given back."""
+    mine = Attempt.objects.of(learner).filter(lab_slug=spec.slug)
+    return list(mine.exclude(status=Attempt.Status.NOT_GRADED).values_list("started_at", flat=True))
 
 
 def _fresh_seed(spec: LabSpec, learner_id: int, used: list[int]) -> int:

@@ -7,7 +7,7 @@ import factory
 from django.utils import timezone
 from factory.django import DjangoModelFactory
 
-from courseware.models import User
+from courseware.models import Assignment, Cohort, Membership, User
 from labs.models import Action, Attempt, Review, next_seq
 
 
@@ -102,3 +102,36 @@ def make_review() -> Review:
     text = "The pool holds 111,120 tokens and the traffic wants 126,833, so a queue must grow."
     log("explain", {"text": text}, 1025)
     return ReviewFactory(attempt=attempt, created_at=timezone.now() - timedelta(days=2, hours=4))
+
+
+class CohortFactory(DjangoModelFactory):
+    """A cohort that began ten days ago and runs for eighty more."""
+
+    class Meta:
+        model = Cohort
+
+    name = factory.Sequence(lambda n: f"Night shift {n}")
+    starts_on = factory.LazyFunction(lambda: timezone.localdate() - timedelta(days=10))
+    ends_on = factory.LazyFunction(lambda: timezone.localdate() + timedelta(days=80))
+
+
+class MembershipFactory(DjangoModelFactory):
+    """A learner's place in a running cohort."""
+
+    class Meta:
+        model = Membership
+
+    cohort = factory.SubFactory(CohortFactory)
+    person = factory.SubFactory(UserFactory)
+    email = factory.LazyAttribute(lambda seat: seat.person.email)
+
+
+class AssignmentFactory(DjangoModelFactory):
+    """The first lab, without dates."""
+
+    class Meta:
+        model = Assignment
+
+    cohort = factory.SubFactory(CohortFactory)
+    kind = Assignment.Kind.LAB
+    slug = "preemption-storm"

@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from courseware.admission import why_not
 from courseware.people import learner_required, signed_in
 from labs import attempts, pool
 from labs.catalogue import labs
@@ -92,6 +93,7 @@ def lab(request: HttpRequest, slug: str) -> HttpResponseBase:
         **_lab_row(spec, mine),
         "brief": prose(slug, "brief.md"),
         "proved": _is_proved(slug),
+        "why_not": _why_not(request, spec),
         "instruments": sum(not each.is_panel for each in spec.instruments.values()),
         "cheapest": clock(min(each.cost_s for each in spec.instruments.values())),
     }
@@ -125,6 +127,13 @@ def _attempts_of(request: HttpRequest) -> list[Attempt]:
     )
 
 
+def _why_not(request: HttpRequest, spec: LabSpec) -> str:
+    if not request.user.is_authenticated:
+        return ""
+    learner = signed_in(request)
+    return why_not(learner, "lab", spec.slug, lambda: attempts.begun(learner, spec))
+
+
 def _is_proved(slug: str) -> bool:
     try:
         pool.admitted(slug)
@@ -145,5 +154,8 @@ def start(request: HttpRequest, slug: str) -> HttpResponseBase:
             request,
             "This lab is being proved anew and takes no attempts now. Nothing was lost; come back later.",
         )
+        return redirect("labs:lab", slug)
+    except attempts.NotNow as refused:
+        messages.error(request, str(refused))
         return redirect("labs:lab", slug)
     return redirect(attempt)

@@ -1,0 +1,1 @@
+"""Cohorts: people, dates and access. ``policy``, ``credit``, ``roster`` and ``timeline`` are pure."""
