@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from labs.charts.numbers import bound
 from labs.marking.predictions import is_hit
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Distance:
 
     @property
     def line(self) -> str:
-        return ", ".join(filter(None, (f"{self.value} {self.unit}".strip(), self.words)))
+        return bound(", ".join(filter(None, (f"{self.value} {self.unit}".strip(), self.words))))
 
 
 def came(guess: Guess, result: Mapping[str, Any]) -> bool:
@@ -95,7 +96,7 @@ def distance(guess: Guess, result: Mapping[str, Any]) -> Distance:
         error = sketch_error(guess, answer, Axes.of(axes))
         if error is None:
             return Distance("", "", "the question has changed")
-        hit = f"{axes['within'] * 100:.0f} % or less"
+        hit = bound(f"{axes['within'] * 100:.0f} % or less")
         side = f"a hit, being {hit}" if came(guess, result) else f"a hit is {hit}"
         return Distance(f"{error * 100:.0f}", "% of the scale", side)
     if isinstance(answer, list):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils.safestring import SafeString, mark_safe
 
 from labs import charts, incident
+from labs.charts.numbers import bound
 from lessons.check_cards import inline, text_of
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def run_card(
 
 
 def _filled(source: str, facts: Mapping[str, str]) -> str:
-    return _FACT.sub(lambda match: html.escape(facts.get(match["name"], "…")), source)
+    return bound(_FACT.sub(lambda match: html.escape(facts.get(match["name"], "…")), source))
 
 
 def _marked(text: str) -> SafeString:

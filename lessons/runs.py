@@ -58,7 +58,7 @@ def _refuse_too_many(learner: User, now: datetime) -> None:
     minutes = max(1, round(wait.total_seconds() / 60 + 0.5))
     raise TooManyError(
         f"You have run {MOST} lines within {WITHIN.seconds // 60} minutes. The next can be run in about "
-        f"{minutes} min; your line is kept here."
+        f"{minutes}\u00a0min; your line is kept here."
     )
 
 

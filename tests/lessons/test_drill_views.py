@@ -194,7 +194,7 @@ def test_a_hint_is_nowhere_before_it_is_open_and_its_price_is_on_the_button(clie
     page = shown(client)
     assert "Ask for a hint <small>1 point</small>" in page
     waiting = client.post(f"{URL}hint/", {"hint": "1"}, **HTMX).content.decode()
-    assert "opens in 20 s" in waiting
+    assert "opens in 20&nbsp;s" in waiting
     for html in (page, waiting, shown(client)):
         assert FIRST not in html
     DrillAttempt.objects.update(hints=[["measure", "2026-01-01T00:00:00+00:00"]])

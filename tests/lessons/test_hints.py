@@ -213,7 +213,7 @@ def test_no_page_holds_a_hint_before_it_is_open_or_says_how_many_there_are(
         assert "of 2" not in page
     assert "Ask for a hint" not in html_of(pages[0])
     assert "comes back in 2 days" in html_of(pages[1])
-    assert "opens in 5 s" in html_of(pages[3])
+    assert "opens in 5&nbsp;s" in html_of(pages[3])
     assert 'hx-trigger="load delay:5s"' in html_of(pages[3])
 
 
@@ -244,7 +244,7 @@ def test_without_javascript_what_stands_in_the_form_is_kept(learner_client, kind
     html = html_of(response)
     assert response.status_code == 200
     assert 'value="eighty"' in html
-    assert "opens in 5 s" in html
+    assert "opens in 5&nbsp;s" in html
     assert "Write a number" not in html
     assert not CheckTry.objects.exists()
 

@@ -53,7 +53,7 @@ def test_the_answer_opens_with_its_clock_and_the_text_that_quotes_it(
     worked(published)
     html = learner_client.get(at("alarm"), **HTMX).content.decode()
     assert "288.383" in html
-    assert "288 s, 481 times the target" in html
+    assert "288\xa0s, 481 times the target" in html
     assert "0:15" in html
     assert "hx-trigger" not in html
 
@@ -117,7 +117,7 @@ def test_the_thirty_first_line_in_ten_minutes_waits(learner, learner_client, pub
         runs.run(learner, LESSON, WALK, step, f"kv-ledger | head -n {place + 1}")
     response = post(learner_client, "alarm", "kv-ledger | tail -n 3")
     assert response.status_code == 422
-    assert "The next can be run in about 10 min" in response.content.decode()
+    assert "The next can be run in about 10\xa0min" in response.content.decode()
     again = runs.run(learner, LESSON, WALK, step, "kv-ledger | head -n 1")
     assert again.line == "kv-ledger | head -n 1"
     StepRun.objects.update(asked_at=timezone.now() - timedelta(minutes=11))
