@@ -18,4 +18,4 @@ class Command(BaseCommand):
         changed = User.objects.filter(email__iexact=options["email"]).update(role=options["role"])
         if changed != 1:
             raise CommandError(f"Nobody has the e-mail address {options['email']}.")
-        self.stdout.write(f"{options['email']} is now a {options['role']}.")
+        self.stdout.write(f"{options['email']} has the role {options['role']} now.")
