@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 EXECUTE = "labs.tasks.execute_action"
-REMARK = "labs.tasks.carry_on_remarking"
 SENT_IN_S = 3
 """A message still unsent after so long was not sent by whoever wrote it."""
 KEPT = timedelta(days=1)

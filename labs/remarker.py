@@ -15,9 +15,10 @@ from django.db import transaction
 from django.db.models import F, Prefetch
 from django.utils import timezone
 
-from labs import checkpoints, mark_changes, mark_diff, marks, reruns, tables
+from labs import checkpoints, errands, mark_changes, mark_diff, marks, reruns, tables
+from labs.errands import Stopped
 from labs.models import Action, Attempt, KeptReruns, MarkChange, PlannedMark, Remarking, Review
-from labs.remarking import attempts_at, own, put_back
+from labs.remarking import attempts_at
 from labs.rules import rules_of
 
 if TYPE_CHECKING:
@@ -34,17 +35,11 @@ MOST_FAULTS = 50
 Status = Remarking.Status
 
 
-class Stopped(Exception):  # noqa: N818
-    """The round is no longer this worker's: cancelled, or taken up by another."""
-
-
 def carry_on(remarking_id: int) -> None:
     """Carry a round on until it is over. Safe to call twice: a round that a worker has is left alone."""
-    rows = Remarking.objects.filter(pk=remarking_id, heartbeat_at=None).under_way()
-    if rows.update(heartbeat_at=timezone.now(), tries=F("tries") + 1) != 1:
-        logger.info("re-marking %s is not waiting for a worker; leaving it alone", remarking_id)
+    remarking = errands.claim(Remarking, remarking_id)
+    if remarking is None:
         return
-    remarking = Remarking.objects.get(pk=remarking_id)
     work: dict[str, tuple[Callable[[Remarking], None], str]] = {
         Status.COUNTING: (_count, Status.READY),
         Status.APPLYING: (_apply, Status.APPLIED),
@@ -57,18 +52,15 @@ def carry_on(remarking_id: int) -> None:
         return
     except Exception:
         logger.exception("re-marking %s could not be carried on", remarking_id)
-        put_back(remarking)
+        errands.put_back(remarking)
         return
-    own(remarking).move(remarking.status, end)
+    errands.own(remarking, end)
 
 
 def _got(remarking: Remarking, after_pk: int, **counted: int) -> None:
     """Store how far the round got; call in the transaction that stores a chunk. Raises Stopped if it is another's."""
     fields: dict[str, Any] = {name: F(name) + number for name, number in counted.items()}
-    if not own(remarking).move(
-        remarking.status, remarking.status, after_pk=after_pk, heartbeat_at=timezone.now(), **fields
-    ):
-        raise Stopped
+    errands.hold(remarking, after_pk=after_pk, **fields)
     remarking.after_pk = after_pk
 
 
@@ -120,7 +112,7 @@ def _count(remarking: Remarking) -> None:
             PlannedMark.objects.bulk_create(look.planned)
             if look.faults:
                 remarking.faults = [*remarking.faults, *look.faults][:MOST_FAULTS]
-                own(remarking).update(faults=remarking.faults)
+                errands.hold(remarking, faults=remarking.faults)
 
 
 def _look_at(attempt: Attempt, remarking: Remarking, known: dict[str, Table], look: _Look) -> None:

@@ -5,10 +5,8 @@ A round is a row and its message, written in one transaction; ``labs.remarker`` 
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -22,9 +20,7 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from courseware.models import User
-    from labs.models.marks import RemarkingQuerySet
 
-MAX_TRIES = 3
 Status = Remarking.Status
 WRITTEN = (Status.APPLYING, Status.APPLIED, Status.UNDOING, Status.UNDONE)
 """A round in one of these has changed marks, or begun to."""
@@ -54,7 +50,7 @@ def ask(
             labs=chosen, by=by, simulate=simulate, of=attempts_at(chosen).count()
         )
         if send:
-            outbox.post(found.pk, outbox.REMARK)
+            outbox.post(found.pk, Remarking.TASK)
     return found
 
 
@@ -71,50 +67,30 @@ def undo(remarking: Remarking, *, send: bool = True) -> bool:
 
 def cancel(remarking: Remarking) -> bool:
     """End a round before anything is written; False if it writes already, or is over."""
-    rows = Remarking.objects.filter(pk=remarking.pk)
-    return rows.move(Status.COUNTING, Status.CANCELLED) or rows.move(Status.READY, Status.CANCELLED)
+    return any(
+        Remarking.move(remarking.pk, source, Status.CANCELLED)
+        for source in (Status.COUNTING, Status.READY)
+    )
 
 
 def _begin(remarking: Remarking, source: str, target: str, *, send: bool, **fields: Any) -> bool:
     try:
         with transaction.atomic():
-            moved = Remarking.objects.filter(pk=remarking.pk).move(
-                source, target, tries=0, heartbeat_at=None, after_pk=0, passed_over=0, **fields
+            moved = Remarking.move(
+                remarking.pk,
+                source,
+                target,
+                tries=0,
+                heartbeat_at=None,
+                after_pk=0,
+                passed_over=0,
+                **fields,
             )
             if moved and send:
-                outbox.post(remarking.pk, outbox.REMARK)
+                outbox.post(remarking.pk, Remarking.TASK)
     except IntegrityError as exc:
         raise Busy from exc
     return moved
-
-
-def tend() -> int:
-    """Hand rounds whose worker went silent, and those whose message was lost, to another. Returns how many."""
-    now = timezone.now()
-    silent = Remarking.objects.silent_since(now - timedelta(seconds=settings.LABS_SILENCE_S))
-    back = sum(put_back(each) for each in silent)
-    long_ago = now - timedelta(seconds=settings.LABS_FORGOTTEN_S)
-    for each in Remarking.objects.under_way().filter(heartbeat_at=None, created_at__lt=long_ago):
-        if not outbox.posted_since(each.pk, long_ago, outbox.REMARK):
-            with transaction.atomic():
-                outbox.post(each.pk, outbox.REMARK)
-    return back
-
-
-def put_back(remarking: Remarking) -> bool:
-    """Let another worker carry a round on, or fail it after MAX_TRIES; False if it has moved meanwhile."""
-    with transaction.atomic():
-        if remarking.tries >= MAX_TRIES:
-            return own(remarking).move(remarking.status, Status.FAILED)
-        moved = own(remarking).move(remarking.status, remarking.status, heartbeat_at=None)
-        if moved:
-            outbox.post(remarking.pk, outbox.REMARK)
-    return moved
-
-
-def own(remarking: Remarking) -> RemarkingQuerySet:
-    """Return the round's row, as long as it is with the worker that has claimed ``remarking``."""
-    return Remarking.objects.filter(pk=remarking.pk, tries=remarking.tries)
 
 
 def before_of(remarking: Remarking) -> dict[int, dict[str, Any]]:

@@ -2,7 +2,8 @@
 
 from celery import shared_task
 
-from labs import remarking, worker
+from labs import errands, worker
+from labs.models import Remarking
 
 
 @shared_task
@@ -13,7 +14,7 @@ def execute_action(action_id: int) -> None:
 @shared_task
 def tend_actions() -> None:
     worker.tend()
-    remarking.tend()
+    errands.tend(Remarking)
 
 
 @shared_task

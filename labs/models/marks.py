@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import models
@@ -11,9 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from labs.models.attempts import Attempt
-
-if TYPE_CHECKING:
-    from datetime import datetime
+from labs.models.errands import Errand
 
 
 class KeptReruns(models.Model):
@@ -60,20 +57,7 @@ class MarkOverride(models.Model):
         return f"{self.part} of attempt {self.attempt_id}: {self.points}"
 
 
-class RemarkingQuerySet(models.QuerySet["Remarking"]):
-    def move(self, source: str, target: str, **fields: Any) -> bool:
-        """Move the one selected round from ``source`` to ``target``; False if it has left ``source``."""
-        return self.filter(status=source).update(status=target, **fields) == 1
-
-    def under_way(self) -> RemarkingQuerySet:
-        return self.filter(status__in=Remarking.WORKING)
-
-    def silent_since(self, moment: datetime) -> RemarkingQuerySet:
-        """Return rounds whose worker has not been heard of since ``moment``."""
-        return self.under_way().filter(heartbeat_at__lt=moment)
-
-
-class Remarking(models.Model):
+class Remarking(Errand):
     """A round in which stored attempts are marked by today's rules: looked at first, then applied, then perhaps undone."""
 
     class Status(models.TextChoices):
@@ -87,6 +71,8 @@ class Remarking(models.Model):
         FAILED = "failed", "Stopped by a fault; what was done so far stands"
 
     WORKING = (Status.COUNTING, Status.APPLYING, Status.UNDOING)
+    FAILED = Status.FAILED
+    TASK = "labs.tasks.carry_on_remarking"
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     labs = models.JSONField(default=list)
@@ -99,9 +85,6 @@ class Remarking(models.Model):
     reason = models.TextField(blank=True)
     """Why it was applied; the learners whose marks moved read it."""
     status = models.CharField(max_length=10, choices=Status, default=Status.COUNTING)
-    tries = models.PositiveSmallIntegerField(default=0)
-    heartbeat_at = models.DateTimeField(null=True, blank=True)
-    """None: no worker has it."""
     after_pk = models.PositiveBigIntegerField(default=0)
     """The work under way has dealt with attempts, or planned marks, up to this key."""
     of = models.PositiveIntegerField(default=0)
@@ -114,10 +97,7 @@ class Remarking(models.Model):
     """Planned marks that were not written, or not taken back: the mark had been changed by somebody since."""
     faults = models.JSONField(default=list)
     """Attempts that could not be judged: their keys and what went wrong."""
-    created_at = models.DateTimeField(default=timezone.now)
     applied_at = models.DateTimeField(null=True, blank=True)
-
-    objects = RemarkingQuerySet.as_manager()
 
     class Meta:
         constraints = (
@@ -131,10 +111,6 @@ class Remarking(models.Model):
 
     def __str__(self) -> str:
         return f"re-marking {self.pk}: {self.status}"
-
-    @property
-    def is_under_way(self) -> bool:
-        return self.status in self.WORKING
 
 
 class PlannedMark(models.Model):

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from labs import mark_changes, marks, outbox, plays, pool, remarker, remarking, reruns
+from labs import errands, mark_changes, marks, outbox, plays, pool, remarker, remarking, reruns
 from labs.judgement import judge
 from labs.mark_diff import plain
 from labs.models import Action, Attempt, KeptReruns, MarkChange, PlannedMark, Remarking, Review
@@ -217,8 +217,8 @@ def test_a_round_whose_worker_died_is_carried_on_where_it_was(
     long_ago = timezone.now() - timedelta(seconds=settings.LABS_SILENCE_S + 1)
     Remarking.objects.update(heartbeat_at=long_ago)
     with django_capture_on_commit_callbacks(execute=True):
-        assert remarking.tend() == 1
-    assert published == [(outbox.REMARK, found.pk)]
+        assert errands.tend(Remarking) == 1
+    assert published == [(Remarking.TASK, found.pk)]
     remarker.carry_on(found.pk)
     found.refresh_from_db()
     assert (found.status, found.looked_at, found.planned.count(), found.tries) == ("ready", 3, 3, 2)
@@ -249,7 +249,7 @@ def test_a_round_that_fails_again_and_again_is_given_up(stored, monkeypatch):
         raise ZeroDivisionError("a bug of ours")
 
     monkeypatch.setattr(remarker, "_count", broken)
-    for _ in range(remarking.MAX_TRIES):
+    for _ in range(errands.MAX_TRIES):
         remarker.carry_on(found.pk)
     found.refresh_from_db()
     assert found.status == "failed"
