@@ -27,11 +27,11 @@ class Stopped(Exception):  # noqa: N818
 
 def claim[E: Errand](kind: type[E], pk: int) -> E | None:
     """Take an errand that waits for a worker; None if it does not wait, so that a message may come twice."""
-    rows = kind._default_manager.filter(pk=pk, heartbeat_at=None, status__in=kind.WORKING)
+    rows = kind.rows().filter(pk=pk, heartbeat_at=None, status__in=kind.WORKING)
     if rows.update(heartbeat_at=timezone.now(), tries=F("tries") + 1) != 1:
         logger.info("%s %s is not waiting for a worker; leaving it alone", kind.__name__, pk)
         return None
-    return kind._default_manager.get(pk=pk)
+    return kind.rows().get(pk=pk)
 
 
 def hold(errand: Errand, **fields: Any) -> None:
@@ -63,7 +63,7 @@ def tend(*kinds: type[Errand]) -> int:
     silent_since = now - timedelta(seconds=settings.LABS_SILENCE_S)
     long_ago = now - timedelta(seconds=settings.LABS_FORGOTTEN_S)
     for kind in kinds:
-        working = kind._default_manager.filter(status__in=kind.WORKING)
+        working = kind.rows().filter(status__in=kind.WORKING)
         back += sum(put_back(each) for each in working.filter(heartbeat_at__lt=silent_since))
         for each in working.filter(heartbeat_at=None, created_at__lt=long_ago):
             if not outbox.posted_since(each.pk, long_ago, kind.TASK):

@@ -132,6 +132,11 @@ class Desk:
     lasted: str
     marks: Marks | None
 
+    @property
+    def has_changed(self) -> bool:
+        """Whether anything in the world was changed."""
+        return any(moment.kind == "change" for moment in self.moments)
+
 
 def pseudonym(public_id: UUID) -> str:
     """Return the name under which graders know an attempt: the same one always, and nobody's."""

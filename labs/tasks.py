@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from labs import errands, worker
-from labs.models import Remarking
+from labs.models import Remarking, WithoutRun
 
 
 @shared_task
@@ -14,7 +14,7 @@ def execute_action(action_id: int) -> None:
 @shared_task
 def tend_actions() -> None:
     worker.tend()
-    errands.tend(Remarking)
+    errands.tend(Remarking, WithoutRun)
 
 
 @shared_task
@@ -22,3 +22,10 @@ def carry_on_remarking(remarking_id: int) -> None:
     from labs import remarker  # noqa: PLC0415  (numpy is loaded by the workers that mark)
 
     remarker.carry_on(remarking_id)
+
+
+@shared_task
+def carry_on_without_run(run_id: int) -> None:
+    from labs import without_runs  # noqa: PLC0415  (numpy is loaded by the workers that mark)
+
+    without_runs.carry_on(run_id)

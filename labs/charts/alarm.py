@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     from labs.charts.axes import Figure, Points
 
-_DASHES = {"you": "solid", "reference": "6px,3px", "untouched": "2px,3px"}
-_COLOURS = {"you": "--c1", "reference": "--c3", "untouched": "--c0"}
-_WIDTHS = {"you": 2.5, "reference": 2.0, "untouched": 1.5}
+_DASHES = {"you": "solid", "reference": "6px,3px", "without it": "6px,3px", "untouched": "2px,3px"}
+_COLOURS = {"you": "--c1", "reference": "--c3", "without it": "--c3", "untouched": "--c0"}
+_WIDTHS = {"you": 2.5, "reference": 2.0, "without it": 2.0, "untouched": 1.5}
 
 
 def alarm_figure(
@@ -59,13 +59,13 @@ def alarm_figure(
 def paths_figure(
     runs: Mapping[str, Points], *, from_s: int, to_s: int, target: float, log_scale: bool = True
 ) -> Figure:
-    """Return the alarm's signal in the three runs of one traffic: untouched, reference, you; each named at its line."""
+    """Return the alarm's signal in the runs of one traffic, by name: those of ``_DASHES``, what matters most on top."""
     inside = {
         name: [point for point in points if from_s <= float(point[0] or 0) <= to_s]
         for name, points in runs.items()
     }
     values = [value for points in inside.values() for _, value in axes.known(points)]
-    order = [name for name in ("untouched", "reference", "you") if name in inside]
+    order = [name for name in reversed(_DASHES) if name in inside]
     data = [
         {
             "type": "scatter",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from labs.specs import LabSpec
 
+_COUNTED = {2: "two", 3: "three"}
 FROM_S = -600
 """The paths are drawn from ten minutes before the page."""
 
@@ -50,12 +51,13 @@ def spoken(runs: Mapping[str, Any], spec: LabSpec) -> str:
         else:
             told.append(f"{name} back within the target by {clock(missed[-1])}")
     return (
-        f"{spec.alarm_title} in three runs of the same traffic: {', '.join(told)}. "
+        f"{spec.alarm_title} in {_COUNTED[len(runs)]} runs of the same traffic: {', '.join(told)}. "
         f"Target {spec.alarm.target:g}{unit}."
     )
 
 
-def table(runs: Mapping[str, Any]) -> tuple[tuple[str, str, str, str], ...]:
+def table(runs: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+    """Return a row every five minutes: the clock, then what each run read, in the order of ``runs``."""
     by_name = {name: {int(t): v for t, v in points} for name, points in runs.items()}
     times = sorted({t for found in by_name.values() for t in found if t >= FROM_S and t % 300 == 0})
 
@@ -63,6 +65,4 @@ def table(runs: Mapping[str, Any]) -> tuple[tuple[str, str, str, str], ...]:
         value = by_name[name].get(t)
         return charts.number(value)
 
-    return tuple(
-        (clock(t), shown("you", t), shown("reference", t), shown("untouched", t)) for t in times
-    )
+    return tuple((clock(t), *(shown(name, t) for name in runs)) for t in times)

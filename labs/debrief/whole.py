@@ -38,7 +38,7 @@ class Debrief:
     parts: tuple[PartShown, ...]
     paths_figure: charts.Figure
     paths_spoken: str
-    paths_table: tuple[tuple[str, str, str, str], ...]
+    paths_table: tuple[tuple[str, ...], ...]
     paths: tuple[Path, ...]
     value_figure: charts.Figure
     value_spoken: str

@@ -3,6 +3,7 @@
 from labs.models.attempts import Action, Attempt, next_seq
 from labs.models.marks import KeptReruns, MarkChange, MarkOverride, PlannedMark, Remarking
 from labs.models.reviews import Review
+from labs.models.without_runs import WithoutRun
 from labs.models.work import Checkpoint, InformationTable, Outbox
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "PlannedMark",
     "Remarking",
     "Review",
+    "WithoutRun",
     "next_seq",
 ]

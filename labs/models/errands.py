@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from django.db import models
 from django.utils import timezone
@@ -31,6 +31,11 @@ class Errand(models.Model):
         return self.status in self.WORKING
 
     @classmethod
+    def rows(cls) -> models.QuerySet[Self]:
+        """Return all errands of this kind."""
+        return cls._default_manager.all()
+
+    @classmethod
     def move(
         cls, pk: int, source: str, target: str, *, of_try: int | None = None, **fields: Any
     ) -> bool:
@@ -38,7 +43,7 @@ class Errand(models.Model):
 
         With ``of_try`` only as long as it is with the worker whose try that is.
         """
-        rows = cls._default_manager.filter(pk=pk, status=source)
+        rows = cls.rows().filter(pk=pk, status=source)
         if of_try is not None:
             rows = rows.filter(tries=of_try)
         return rows.update(status=target, **fields) == 1
