@@ -10,15 +10,14 @@ from django.utils import timezone
 
 from labs import checkpoints, mark_changes, plays, reruns, tables, worlds
 from labs.judgement import judge
-from labs.log import Entry
+from labs.logged import entries_of
 from labs.models import Action, Attempt, KeptReruns, MarkChange, Review
 from labs.rules import rules_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from labs.incident import Incident, Progress
     from labs.judgement import Judgement
+    from labs.log import Entry
     from labs.marking.table import Table
 
 KINDS = (Action.Kind.PREDICT, Action.Kind.COMMAND, Action.Kind.DIAGNOSE, Action.Kind.EXPLAIN)
@@ -31,14 +30,6 @@ def log_of(attempt: Attempt, *, before_seq: int) -> list[Entry]:
         attempt=attempt, seq__lt=before_seq, status=Action.Status.DONE, kind__in=KINDS
     )
     return entries_of(rows)
-
-
-def entries_of(actions: Iterable[Action]) -> list[Entry]:
-    """Return actions that were done as entries of a log."""
-    return [
-        Entry(row.kind, row.payload, row.outcome or {}, row.at_s or 0, row.cost_s)
-        for row in actions
-    ]
 
 
 def mark_attempt(action: Action, progress: Progress) -> bool:

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from labs import checkpoints, errands, mark_changes, mark_diff, marks, reruns, tables
 from labs.errands import Stopped
+from labs.logged import entries_of
 from labs.models import Action, Attempt, KeptReruns, MarkChange, PlannedMark, Remarking, Review
 from labs.remarking import attempts_at
 from labs.rules import rules_of
@@ -120,7 +121,7 @@ def _look_at(attempt: Attempt, remarking: Remarking, known: dict[str, Table], lo
     stored: KeptReruns | None = getattr(attempt, "kept_reruns", None)
     kept = reruns.load(stored.kept) if stored else None
     truth = stored.hypothesis if stored else ""
-    log = marks.entries_of(getattr(attempt, "done_actions"))  # noqa: B009  (what Prefetch adds has no type)
+    log = entries_of(getattr(attempt, "done_actions"))  # noqa: B009  (what Prefetch adds has no type)
     if kept is None:
         if not remarking.simulate:
             look.without_reruns += 1

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from labs import errands, outbox, without, worlds
-from labs.log import Entry
-from labs.models import Action, WithoutRun
+from labs.logged import log_of
+from labs.models import WithoutRun
 
 if TYPE_CHECKING:
     from labs.atoms import Atom
@@ -21,14 +21,6 @@ logger = logging.getLogger(__name__)
 
 TELL_EVERY_S = 0.5
 Status = WithoutRun.Status
-
-
-def log_of(attempt: Attempt) -> list[Entry]:
-    """Return what was done in an attempt, in order."""
-    rows = attempt.actions.filter(status=Action.Status.DONE).order_by("seq")
-    return [
-        Entry(row.kind, row.payload, row.outcome or {}, row.at_s or 0, row.cost_s) for row in rows
-    ]
 
 
 def ask(attempt: Attempt, left_out: Atom) -> WithoutRun:

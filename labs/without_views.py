@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from courseware.people import grader_required, signed_in
 from labs import reruns, reviews, without, without_runs
+from labs.logged import log_of
 from labs.models import WithoutRun
 from labs.review_desk import pseudonym
 from labs.without_page import cards_of
@@ -44,7 +45,7 @@ def show(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
 def _ask(request: HttpRequest, attempt: Attempt) -> HttpResponseBase:
     address = reverse("labs:review-without", args=[attempt.public_id])
     left_out = (request.POST.get("target", ""), request.POST.get("kind", ""))
-    changes = without.changes_of(without_runs.log_of(attempt))
+    changes = without.changes_of(log_of(attempt))
     if left_out not in changes:
         messages.warning(request, "This attempt made no such change. Choose one of those below.")
         return redirect(address)
@@ -55,7 +56,7 @@ def _ask(request: HttpRequest, attempt: Attempt) -> HttpResponseBase:
 def _context(attempt: Attempt) -> dict[str, Any]:
     stored = getattr(attempt, "kept_reruns", None)
     kept = reruns.load(stored.kept) if stored else None
-    changes = without.changes_of(without_runs.log_of(attempt))
+    changes = without.changes_of(log_of(attempt))
     runs = {(run.target, run.kind): run for run in WithoutRun.objects.filter(attempt=attempt)}
     done = {
         atom: without.load(run.found)

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from courseware.people import learner_required
 from labs import reviews
 from labs.debrief import debrief
-from labs.log import Entry
+from labs.logged import entries_of
 from labs.models import Action, Attempt
 from labs.room import room_of
 from labs.views.access import attempt_or_404
@@ -36,11 +36,7 @@ def show(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     shown = debrief(
         attempt.spec,
         attempt.mark,
-        [
-            Entry(each.kind, each.payload, each.outcome or {}, each.at_s or 0, each.cost_s)
-            for each in found.log.actions
-            if each.status == Action.Status.DONE
-        ],
+        entries_of(each for each in found.log.actions if each.status == Action.Status.DONE),
         clock_s=attempt.clock_s,
     )
     context = {
