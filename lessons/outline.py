@@ -42,7 +42,9 @@ SPECS: Mapping[str, _Spec] = {
     "side": _Spec("a title"),
     "formula": _Spec("the formula"),
     "table": _Spec("a caption", frozenset({"stack"})),
-    "check": _Spec("an id", frozenset({"kind", "answer", "within", "unit", "tries", "wait"})),
+    "check": _Spec(
+        "an id", frozenset({"kind", "answer", "within", "unit", "tries", "wait", "layer"})
+    ),
     "predict": _Spec("an id", frozenset({"ask"})),
     "run": _Spec("a step of the walkthrough", frozenset({"ask"})),
     "figure": _Spec("an id", bare=True),

@@ -19,6 +19,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from labs.specs import LAYERS
 from lessons.match_checks import Matching, parse_matching
 from lessons.numbers import NUMBERS, no_such_number
 from lessons.order_checks import Ordering, parse_ordering
@@ -26,7 +27,7 @@ from lessons.question_body import Body, QuestionError, body_of, option_key
 from lessons.text_checks import ShortText, parse_short_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 type Kind = Literal["one", "many", "number", "match", "order", "text"]
 KINDS: tuple[Kind, ...] = ("one", "many", "number", "match", "order", "text")
@@ -80,6 +81,12 @@ class Question:
     """So long after it was asked for a hint opens, unless a wrong try has been made for it."""
     tries: int = TRIES
     """After so many, or a right one, the check is resolved: it explains, and takes no more."""
+    layer: str = ""
+    """The layer that it is about, where its station's are others; empty: its station's."""
+
+    def is_about(self, layer: str, station_layers: Collection[str]) -> bool:
+        """Tell whether the check counts in a layer, standing in a station of these."""
+        return self.layer == layer if self.layer else layer in station_layers
 
     @property
     def right_keys(self) -> frozenset[str]:
@@ -101,7 +108,15 @@ def parse_question(key: str, options: Mapping[str, str], source: str) -> Questio
     body = body_of(source, counted=kind == "order", nested=kind == "match")
     wait_s = _wait_s(options, body.hints)
     asked = _asked(key, kind, options, body)
-    return replace(asked, tries=_tries(options), wait_s=wait_s, hints=body.hints)
+    layer = _layer(options)
+    return replace(asked, tries=_tries(options), wait_s=wait_s, hints=body.hints, layer=layer)
+
+
+def _layer(options: Mapping[str, str]) -> str:
+    said = options.get("layer", "")
+    if said and said not in LAYERS:
+        raise QuestionError(f"layer: {said!r}: write one of {', '.join(LAYERS)}")
+    return said
 
 
 def _tries(options: Mapping[str, str]) -> int:

@@ -25,7 +25,7 @@ class LayerShown:
 
     layer: str
     checks: int
-    """Checks in the layer's stations."""
+    """Checks about the layer: those that say so, and in its stations those that say nothing else."""
     tried: int
     at_once: int
     """Of these, right on the first try, without a hint."""
@@ -60,14 +60,14 @@ def map_of_layers(
 
     ``first_tries`` tells of each check that was tried whether the first try was right without a hint, ``done`` holds
     the stations that are read with every check tried, ``drills`` the numbers of all drills by layer and ``solved``
-    those that a person solved, ``labs_passed`` the slugs of labs by layer. A station of several layers counts in
-    each; one that names no layer is about all of them and counts in none.
+    those that a person solved, ``labs_passed`` the slugs of labs by layer. A check in a station of several layers counts
+    in each, unless it names its own; in a station that names none it counts nowhere.
     """
     stations = [(lesson, station) for lesson in lessons for station in lesson.stations]
     return tuple(
         _row(
             layer,
-            [place for place in stations if layer in place[1].layers],
+            stations,
             first_tries,
             done,
             drills=[(number, number in solved) for number in drills.get(layer, ())],
@@ -86,8 +86,12 @@ def _row(
     drills: list[tuple[str, bool]],
     labs: int,
 ) -> LayerShown:
+    own = [place for place in stations if layer in place[1].layers]
+
     def verdicts(lesson: Lesson, station: Station) -> Iterator[bool | None]:
-        return (first_tries.get((lesson.slug, key)) for key in station.checks)
+        for key, question in station.checks.items():
+            if question.is_about(layer, station.layers):
+                yield first_tries.get((lesson.slug, key))
 
     known = [verdict for place in stations for verdict in verdicts(*place)]
     return LayerShown(
@@ -98,7 +102,7 @@ def _row(
         drills=len(drills),
         solved=sum(is_solved for _, is_solved in drills),
         labs=labs,
-        ahead=next((p for p in stations if (p[0].slug, p[1].slug) not in done), None),
+        ahead=next((p for p in own if (p[0].slug, p[1].slug) not in done), None),
         missed=next((p for p in stations if False in verdicts(*p)), None),
         unsolved=next((number for number, is_solved in drills if not is_solved), ""),
     )

@@ -65,3 +65,11 @@ def test_hints_and_limits_are_read_with_the_question():
 def test_a_check_that_cannot_be_asked_says_why(options, body, words):
     with pytest.raises(QuestionError, match=words):
         parse_question("q", options, body)
+
+
+def test_a_check_may_say_which_layer_it_is_about():
+    said = {"kind": "one", "layer": "boundary"}
+    body = "Which?\n\n- [x] this\n- [ ] that\n  > no\n> since"
+    assert parse_question("k", said, body).layer == "boundary"
+    with pytest.raises(QuestionError, match="layer: 'gpu': write one of boundary, overload"):
+        parse_question("k", {"kind": "one", "layer": "gpu"}, body)
