@@ -40,7 +40,7 @@ NAVIGATION = (
     Entry("Symptoms", "lookup:symptoms"),
     Entry("Labs", "labs:index"),
     Entry("Review", "labs:review-queue", may_review),
-    Entry("Cohorts", "labs:cohorts", may_author),
+    Entry("Cohorts", "cohorts:index", may_author),
 )
 
 

@@ -16,6 +16,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("lessons.person_urls")),
     path("lessons/", include("lessons.urls")),
     path("labs/", include("labs.urls")),
+    path("cohorts/", include("courseware.cohorts.urls")),
 ]
 
 if settings.OIDC_SERVER_URL:

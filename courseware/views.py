@@ -16,6 +16,9 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from courseware.cohorts.access import seats_of
+from courseware.cohorts.shown import announcements
+from courseware.models import User
 from courseware.navigation import THEMES
 from courseware.people import learner_required, signed_in, spend_sign_in_link
 from courseware.signed_out import beside, page_of_form, typed_in
@@ -33,11 +36,13 @@ def home(request: HttpRequest) -> HttpResponse:
 
     Each app may bring ``templates/<app>/_home.html``; one that is not there leaves no gap.
     """
-    return render(
-        request,
-        "home.html",
-        {"rooms": [[f"{app}/_home.html", "_empty.html"] for app in ("lessons", "labs")]},
-    )
+    seats = list(seats_of(request.user)) if isinstance(request.user, User) else []
+    context = {
+        "rooms": [[f"{app}/_home.html", "_empty.html"] for app in ("lessons", "labs")],
+        "seats": seats,
+        "announcements": announcements([each.cohort for each in seats]) if seats else [],
+    }
+    return render(request, "home.html", context)
 
 
 @learner_required

@@ -146,6 +146,15 @@ def told(moment: datetime, now: datetime) -> str:
     return f"{here.day} {here:%B %Y, %H:%M} {here:%Z}".rstrip()
 
 
+def stretch_in_words(stretch: timedelta) -> str:
+    """Return how much later something is, to the hour, or to the minute below one: "3 days 20 hours"."""
+    if stretch < timedelta(hours=1):
+        return in_words(round(stretch / timedelta(minutes=1)))
+    days, hours = divmod(round(stretch / timedelta(hours=1)), 24)
+    parts = ((days, "day"), (hours, "hour"))
+    return " ".join(f"{n} {unit}{'' if n == 1 else 's'}" for n, unit in parts if n)
+
+
 def in_words(minutes: int) -> str:
     """Return a wait: "90 minutes", "24 hours", "2 days"."""
     for size, unit in ((24 * 60, "day"), (60, "hour")):

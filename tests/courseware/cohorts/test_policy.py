@@ -11,6 +11,7 @@ from courseware.cohorts.policy import (
     effective,
     in_words,
     standing,
+    stretch_in_words,
 )
 
 DAY = timedelta(days=1)
@@ -115,6 +116,15 @@ def test_late_work_keeps_an_assignment_open_after_it_is_due():
 def test_attempts_from_before_the_opening_are_not_counted():
     found = policy(opens_at=MONDAY - DAY, most_attempts=1)
     assert standing(found, [MONDAY - 2 * DAY], now=MONDAY, what="lab").left == 1
+
+
+def test_extra_time_reads_in_days_and_hours():
+    spans = [timedelta(minutes=30), timedelta(hours=1), timedelta(days=3, hours=20, minutes=3)]
+    assert [stretch_in_words(each) for each in spans] == [
+        "30 minutes",
+        "1 hour",
+        "3 days 20 hours",
+    ]
 
 
 def test_a_wait_reads_in_its_largest_whole_unit():
