@@ -12,13 +12,14 @@ from django.contrib.auth import login
 from django.db import DatabaseError, connection
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from courseware.cohorts.access import seats_of
 from courseware.cohorts.shown import announcements
-from courseware.models import User
+from courseware.models import Membership, User
 from courseware.navigation import THEMES
 from courseware.people import learner_required, signed_in, spend_sign_in_link
 from courseware.signed_out import beside, page_of_form, typed_in
@@ -36,7 +37,9 @@ def home(request: HttpRequest) -> HttpResponse:
 
     Each app may bring ``templates/<app>/_home.html``; one that is not there leaves no gap.
     """
-    seats = list(seats_of(request.user)) if isinstance(request.user, User) else []
+    seats: list[Membership] = []
+    if isinstance(request.user, User):
+        seats = list(seats_of(request.user).filter(cohort__ends_on__gte=timezone.localdate()))
     context = {
         "rooms": [[f"{app}/_home.html", "_empty.html"] for app in ("lessons", "labs")],
         "seats": seats,

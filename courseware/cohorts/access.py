@@ -40,13 +40,9 @@ def managed_by(person: User) -> QuerySet[Cohort]:
 
 
 def seats_of(person: User) -> QuerySet[Membership]:
-    """Return a person's places as learner or grader in cohorts that are not archived, the newest first."""
-    places = Membership.objects.of(person).exclude(role=Membership.Role.INSTRUCTOR)
-    return (
-        places.filter(cohort__archived_at=None)
-        .select_related("cohort", "person")
-        .order_by("-cohort__starts_on", "pk")
-    )
+    """Return a person's places in cohorts that are not archived, the newest first."""
+    places = Membership.objects.of(person).filter(cohort__archived_at=None)
+    return places.select_related("cohort", "person").order_by("-cohort__starts_on", "pk")
 
 
 def seen_or_404(request: HttpRequest, public_id: UUID) -> Seen:

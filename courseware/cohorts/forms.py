@@ -18,6 +18,8 @@ _MOMENT = "%Y-%m-%dT%H:%M"
 _MOMENTS = ("opens_at", "due_at", "late_until")
 _COUNTS = ("late_credit_percent", "most_attempts", "wait_min", "extra_time_percent")
 _TERMS = ("opens_at", "due_at", "late_until", "late_credit_percent", "most_attempts", "wait_min")
+_YEARS = range(2000, 2101)
+_NO_YEAR = f"Write a year from {_YEARS[0]} to {_YEARS[-1]}."
 _NO_DATE = "Write a date and a time, such as 2027-03-01 09:00."
 _NO_DAY = "Write a day, such as 2027-03-01."
 _NO_NUMBER = "Write a whole number."
@@ -25,6 +27,14 @@ _NO_NUMBER = "Write a whole number."
 
 def _day() -> forms.DateInput:
     return forms.DateInput({"type": "date"}, format="%Y-%m-%d")
+
+
+def _refuse_far_years(form: forms.BaseForm, names: Iterable[str], said: dict[str, Any]) -> None:
+    """Refuse a mistyped year; beyond them, extra time would leave the calendar."""
+    for name in names:
+        at = said.get(name)
+        if at is not None and at.year not in _YEARS:
+            form.add_error(name, _NO_YEAR)
 
 
 class JoinForm(forms.Form):
@@ -53,6 +63,7 @@ class CohortForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic when 
     def clean(self) -> dict[str, Any]:
         said: dict[str, Any] = super().clean() or {}
         first, last = said.get("starts_on"), said.get("ends_on")
+        _refuse_far_years(self, ("starts_on", "ends_on"), said)
         if first and last and last < first:
             self.add_error("ends_on", "The last day lies before the first.")
         return said
@@ -82,6 +93,7 @@ class _TermsForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic when 
     def clean(self) -> dict[str, Any]:
         said: dict[str, Any] = super().clean() or {}
         opens, due, until = (said.get(name) for name in _MOMENTS)
+        _refuse_far_years(self, _MOMENTS, said)
         if opens and due and due <= opens:
             self.add_error("due_at", "It is due before it opens.")
         if due and until and until <= due:
@@ -260,7 +272,12 @@ class RosterForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         said: dict[str, Any] = super().clean() or {}
-        text = said.get("file") or said.get("text", "")
+        typed, text = said.get("text", ""), said.get("file") or said.get("text", "")
+        if said.get("file") and typed.strip() not in {"", ",".join(roster.COLUMNS)}:
+            self.add_error(
+                "file", "There are rows above, too. They are kept; the file was not read. Send one."
+            )
+            text = typed
         if not self.errors and not text.strip():
             self.add_error("text", "Paste the rows, or choose a file.")
         return {**said, "text": text}

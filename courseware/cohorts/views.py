@@ -60,7 +60,7 @@ def index(request: HttpRequest) -> HttpResponseBase:
         "may_author": may_author(person),
         "managed": managed.filter(archived_at=None),
         "archived": managed.filter(archived_at__isnull=False),
-        "seats": seats_of(person),
+        "seats": seats_of(person).exclude(role=Membership.Role.INSTRUCTOR),
         "today": timezone.localdate(),
     }
     return render(request, "cohorts/index.html", context, status=INVALID if form.errors else 200)

@@ -126,6 +126,7 @@ def test_a_lab_is_assigned_with_dates_once(cohort, instructor_client):
         ({"item": "lab:nowhere"}, "The course has nothing of that name."),
         ({"opens_at": "2027-03-02T09:00", "due_at": "2027-03-01T09:00"}, "due before it opens"),
         ({"due_at": "2027-03-02T09:00", "late_until": "2027-03-01T09:00"}, "ends before it begins"),
+        ({"due_at": "9999-12-31T23:59"}, "Write a year from 2000 to 2100."),
         ({"due_at": "tomorrow"}, "Write a date and a time, such as 2027-03-01 09:00."),
         ({"late_credit_percent": "50"}, "Say until when late work is taken"),
         ({"most_attempts": "0"}, "One attempt is the least."),
@@ -223,6 +224,13 @@ def test_a_file_that_is_no_text_says_so_and_keeps_what_was_pasted(cohort, instru
     assert "ada@x.org</textarea>" in text(answer)
 
 
+def test_rows_and_a_file_at_once_are_refused_and_the_rows_are_kept(cohort, instructor_client):
+    sent = {"file": SimpleUploadedFile("class.csv", b"email\nx@x.org"), "text": "email\nada@x.org"}
+    page = text(instructor_client.post(at("roster", cohort), sent))
+    assert "They are kept; the file was not read." in page
+    assert "ada@x.org</textarea>" in page
+
+
 # ------------------------------------------------------------------------------------ announcements
 
 
@@ -287,6 +295,16 @@ def test_the_page_of_a_lab_says_why_it_cannot_be_started(cohort, seat, learner_c
 def test_a_visitor_and_a_learner_without_a_cohort_see_none_at_home(client, learner_client):
     for each in (client, learner_client):
         assert "Your cohort" not in text(each.get(reverse("home")))
+
+
+def test_a_cohorts_instructor_finds_it_at_home_and_nobody_finds_one_that_is_over(
+    cohort, seat, learner_client
+):
+    Membership.objects.filter(pk=seat.pk).update(role="instructor")
+    assert "Spring intake" in text(learner_client.get(reverse("home")))
+    yesterday = timezone.localdate() - timedelta(days=1)
+    Cohort.objects.filter(pk=cohort.pk).update(ends_on=yesterday)
+    assert "Spring intake" not in text(learner_client.get(reverse("home")))
 
 
 def test_a_cohort_in_the_archive_binds_nobody(cohort, seat, instructor_client, learner_client):
