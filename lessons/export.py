@@ -37,6 +37,11 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """Of each kind of row in lessons, by its name on the person: the fields that are theirs to read."""
+PLACE = (
+    *("cohort__name", "email", "name", "role", "labels", "extra_time_percent"),
+    *("joined_at", "removed_at"),
+)
+"""Of a place in a cohort."""
 _COMPUTED = {"prediction_commits": {"computed": F("answer__result__answer")}}
 """None until it is computed; from then on its station shows it."""
 
@@ -57,6 +62,7 @@ def everything_about(learner: User) -> dict[str, Any]:
             )
             for name, fields in SECTIONS.items()
         },
+        "cohorts": list(learner.memberships.order_by("pk").values(*PLACE)),
         "labs": [
             _attempt(attempt)
             for attempt in Attempt.objects.of(learner)

@@ -322,3 +322,8 @@ def test_the_code_is_replaced_once_for_two_who_ask_at_once(cohort, instructor_cl
         instructor_client.post(at("code", cohort), {"code": old})
     first = Cohort.objects.get().join_code
     assert first != old
+
+
+def test_a_persons_data_hold_their_places(cohort, seat, learner_client):
+    (place,) = learner_client.get(reverse("you:data")).json()["cohorts"]
+    assert (place["cohort__name"], place["role"]) == ("Spring intake", "learner")
