@@ -1,4 +1,4 @@
-"""What a grader sends: points for each item of the rubric, and a comment."""
+"""What a grader sends: points for each item of the rubric, a comment, and reasons."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 
+from labs.review_queue import MOST_REASON_CHARACTERS
 from labs.reviews import MOST_COMMENT_CHARACTERS
 
 if TYPE_CHECKING:
@@ -116,3 +117,37 @@ class ReviewForm(forms.Form):
 def _listed(most: int) -> str:
     """Return the whole numbers up to ``most`` in words: 0, 1 or 2."""
     return f"{', '.join(str(n) for n in range(most))} or {most}"
+
+
+class _Reason(forms.Form):
+    """Why a review goes back unread."""
+
+    reason = forms.CharField(
+        label="Why?",
+        max_length=MOST_REASON_CHARACTERS,
+        widget=forms.TextInput({"autocomplete": "off", "autofocus": True}),
+        error_messages={
+            "required": "Say why, in a few words.",
+            "max_length": f"{MOST_REASON_CHARACTERS} characters at most; this has %(show_value)s.",
+        },
+    )
+
+
+class SkipForm(_Reason):
+    """Why a grader does not read this one."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields[
+            "reason"
+        ].help_text = "Instructors read it. Such as: I know who wrote this; it is not in a language that I read."
+
+
+class FreeForm(_Reason):
+    """Why an instructor takes a review from its holder."""
+
+    holder = forms.IntegerField(widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["reason"].help_text = "Its holder reads it, and it is kept."

@@ -2,14 +2,19 @@
 
 from django.urls import path
 
-from labs import review_views, without_views
+from labs import queue_views, review_views, without_views
 
 _review = "reviews/<uuid:public_id>/"
 
 urlpatterns = [
-    path("reviews/", review_views.queue, name="review-queue"),
+    path("reviews/", queue_views.queue, name="review-queue"),
+    path("reviews/next/", queue_views.following, name="review-next"),
+    path("reviews/order/", queue_views.order, name="review-order"),
     path(_review, review_views.desk, name="review"),
-    path(_review + "claim/", review_views.claim, name="review-claim"),
+    path(_review + "claim/", queue_views.claim, name="review-claim"),
+    path(_review + "keep/", review_views.keep, name="review-keep"),
+    path(_review + "skip/", review_views.skip, name="review-skip"),
+    path(_review + "free/", queue_views.free, name="review-free"),
     path(_review + "without/", without_views.show, name="review-without"),
     path(_review + "release/", review_views.release, name="review-release"),
 ]

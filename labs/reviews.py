@@ -114,15 +114,18 @@ def claim(review: Review, grader: User) -> None:
     Raises Conflict if another grader holds it or it is released.
     """
     now = timezone.now()
-    rows = Review.objects.filter(pk=review.pk).claimable_by(grader, now)
-    if rows.update(claimed_by=grader, lease_until=now + LEASE) != 1:
-        raise _conflict(review, grader)
+    until = now + LEASE
+    anothers = Review.objects.filter(pk=review.pk).free(now).exclude(claimed_by=grader)
+    if anothers.update(claimed_by=grader, claimed_at=now, lease_until=until):
+        return
+    if held_by(grader, review).update(lease_until=until) != 1:
+        raise conflict_over(review, grader)
 
 
 def extend(review: Review, grader: User) -> None:
     """Let the grader's claim last half an hour from now. Raises Conflict if it is not theirs any more."""
-    if _held_by(grader, review).update(lease_until=timezone.now() + LEASE) != 1:
-        raise _conflict(review, grader)
+    if held_by(grader, review).update(lease_until=timezone.now() + LEASE) != 1:
+        raise conflict_over(review, grader)
 
 
 def save(review: Review, grader: User, *, version: int, points: Points, comment: str) -> int:
@@ -131,11 +134,11 @@ def save(review: Review, grader: User, *, version: int, points: Points, comment:
     ``version`` is the one that the grader's page showed. The same draft sent twice is stored once. Raises Conflict if
     the review is not the grader's any more, or was saved from another page since.
     """
-    written = _held_by(grader, review).filter(version=version)
+    written = held_by(grader, review).filter(version=version)
     until = timezone.now() + LEASE
     if written.update(points=points, comment=comment, version=F("version") + 1, lease_until=until):
         return version + 1
-    conflict = _conflict(review, grader)
+    conflict = conflict_over(review, grader)
     if conflict.standing not in {Standing.YOURS, Standing.OVER} or not _is_that_draft(
         conflict.review, version + 1, points, comment
     ):
@@ -149,16 +152,17 @@ def hand_back(review: Review, grader: User, *, version: int, points: Points, com
 
     Raises Conflict as ``save`` does.
     """
-    written = _held_by(grader, review).filter(version=version)
+    written = held_by(grader, review).filter(version=version)
     if written.update(
         points=points,
         comment=comment,
         version=F("version") + 1,
         claimed_by=None,
+        claimed_at=None,
         lease_until=None,
     ):
         return
-    conflict = _conflict(review, grader)
+    conflict = conflict_over(review, grader)
     handed_back = conflict.review.claimed_by_id is None
     if not (handed_back and _is_that_draft(conflict.review, version + 1, points, comment)):
         raise conflict
@@ -177,13 +181,13 @@ def release(review: Review, grader: User, *, version: int) -> bool:
     if open_places and stored.version == version:
         raise Undecided(open_places)
     # The version pins the points that were looked at: a save in between makes this match nothing.
-    rows = _held_by(grader, review).filter(version=version)
+    rows = held_by(grader, review).filter(version=version)
     if rows.update(released_at=timezone.now(), lease_until=None) != 1:
-        raise _conflict(review, grader)
+        raise conflict_over(review, grader)
     return True
 
 
-def _held_by(grader: User, review: Review) -> QuerySet[Review]:
+def held_by(grader: User, review: Review) -> QuerySet[Review]:
     """Return the review if it is still the grader's: an ended lease counts until another takes it."""
     return Review.objects.filter(pk=review.pk, claimed_by=grader.pk, released_at=None)
 
@@ -192,7 +196,8 @@ def _is_that_draft(review: Review, version: int, points: Points, comment: str) -
     return (review.version, points_of(review), review.comment) == (version, points, comment)
 
 
-def _conflict(review: Review, grader: User) -> Conflict:
+def conflict_over(review: Review, grader: User) -> Conflict:
+    """Return why a guarded write matched nothing: what the review is by now."""
     return Conflict(open_to(grader).get(pk=review.pk), grader)
 
 

@@ -2,7 +2,7 @@
 
 from labs.models.attempts import Action, Attempt, next_seq
 from labs.models.marks import KeptReruns, MarkChange, MarkOverride, PlannedMark, Remarking
-from labs.models.reviews import Review
+from labs.models.reviews import GraderSettings, Review, ReviewReturn
 from labs.models.without_runs import WithoutRun
 from labs.models.work import Checkpoint, InformationTable, Outbox
 
@@ -10,6 +10,7 @@ __all__ = [
     "Action",
     "Attempt",
     "Checkpoint",
+    "GraderSettings",
     "InformationTable",
     "KeptReruns",
     "MarkChange",
@@ -18,6 +19,7 @@ __all__ = [
     "PlannedMark",
     "Remarking",
     "Review",
+    "ReviewReturn",
     "WithoutRun",
     "next_seq",
 ]

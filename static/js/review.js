@@ -1,11 +1,11 @@
-// The desk works without this file. With it the lease counts down, a digit gives points, the sum follows, and leaving
-// with unsaved words asks first.
+// The desk works without this file. With it the lease counts down and is renewed while somebody works, a digit gives
+// points, the sum follows, and leaving with unsaved words asks first.
 const rubric = document.querySelector("[data-rubric]");
-const lease = document.querySelector("[data-lease]");
+const BEAT_MS = 4 * 60 * 1000;
 
 const minutes = (seconds) => `${Math.ceil(seconds / 60)} min`;
 
-if (lease) {
+function countDown(lease) {
   const end = Date.now() + Number(lease.dataset.lease) * 1000;
   const said = document.querySelector("[data-lease-said]");
   const bar = lease.parentElement.querySelector("progress");
@@ -15,6 +15,7 @@ if (lease) {
     spoken.add(key);
   };
   const tick = () => {
+    if (!lease.isConnected) return;
     const left = Math.max(0, Math.round((end - Date.now()) / 1000));
     bar.value = left;
     if (left === 0) {
@@ -32,6 +33,25 @@ if (lease) {
   };
   tick();
 }
+
+let counted = null;
+function follow() {
+  const lease = document.querySelector("[data-lease]");
+  if (lease && lease !== counted) countDown(lease);
+  counted = lease;
+}
+follow();
+document.addEventListener("htmx:afterSettle", follow);
+
+// Whoever reads, points or types is at work, and keeps the claim; a page that is only left open does not.
+let atWork = false;
+for (const name of ["input", "keydown", "pointerdown", "pointermove", "scroll"]) {
+  addEventListener(name, () => { atWork = true; }, { passive: true, capture: true });
+}
+setInterval(() => {
+  if (atWork) document.getElementById("lease")?.dispatchEvent(new Event("beat"));
+  atWork = false;
+}, BEAT_MS);
 
 if (rubric) {
   const items = [...rubric.querySelectorAll("fieldset")];

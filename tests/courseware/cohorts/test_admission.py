@@ -1,12 +1,10 @@
 """Who may start what, and when: asked of the rows of running cohorts."""
 
-import sqlite3
 import threading
-from contextlib import closing, contextmanager
 from datetime import timedelta
 
 import pytest
-from django.db import connection, connections
+from django.db import connections
 from django.utils import timezone
 
 from courseware.admission import why_not
@@ -16,6 +14,7 @@ from labs import attempts
 from labs.catalogue import labs
 from labs.models import Attempt
 from tests.factories import AssignmentFactory, AttemptFactory, CohortFactory, MembershipFactory
+from tests.on_disk import on_disk
 
 SPEC = labs()["preemption-storm"]
 HOUR = timedelta(hours=1)
@@ -107,22 +106,6 @@ def test_a_cohort_that_is_over_or_archived_enrols_nobody(seat, settings):
     )
     Membership.objects.filter(pk=seat.pk).update(cohort=over)
     assert not may_read(seat.person, "enrolled")
-
-
-@contextmanager
-def on_disk(folder):
-    """Let every new connection open what the database holds now as a real one: a file if it was in memory."""
-    if connection.vendor != "sqlite":
-        yield
-        return
-    name, file = connection.settings_dict["NAME"], folder / "cohorts.sqlite3"
-    with closing(sqlite3.connect(file)) as copy:
-        connection.connection.backup(copy)
-    connection.settings_dict["NAME"] = file
-    try:
-        yield
-    finally:
-        connection.settings_dict["NAME"] = name
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,0 +1,87 @@
+"""What the queue's page and the desk have in common: reviews as rows, the form with a draft, and the frame of a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.http import Http404
+from django.shortcuts import render
+
+from courseware.people import may_author, signed_in
+from labs import review_queue, reviews
+from labs.review_desk import pseudonym, waited
+from labs.reviews import Standing
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http import HttpRequest, HttpResponse
+
+    from courseware.models import User
+    from labs.models import Review
+    from labs.reviews import ShownReview
+
+MOST_ROWS = 50
+"""The queue shows its oldest; the rest is counted."""
+ALMOST_A_MINUTE = timedelta(seconds=59)
+"""Added to what is left of a lease, so that it is rounded up: the last minute reads "1 min"."""
+OWN = (Standing.YOURS, Standing.OVER)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One review in the queue, as one grader sees it."""
+
+    review: Review
+    name: str
+    lab: str
+    waited: str
+    standing: Standing
+    left: str
+    skips: int = 0
+    """How often it was skipped; 0 for whoever is not told."""
+    shown: ShownReview | None = None
+
+
+def row_of(review: Review, grader: User, now: datetime, *, skips: int = 0) -> Row:
+    """Return a review as a row."""
+    left = review.lease_until - now if review.lease_until else None
+    return Row(
+        review=review,
+        name=pseudonym(review.attempt.public_id),
+        lab=review.attempt.spec.title,
+        waited=waited(now - review.created_at),
+        standing=reviews.standing(review, grader, now),
+        left=waited(left + ALMOST_A_MINUTE) if left else "",
+        skips=skips,
+        shown=reviews.shown_to_learner(review),
+    )
+
+
+def queue_of(grader: User, now: datetime) -> dict[str, Any]:
+    """Return what waits: the oldest rows, how many wait in all, and how many are not shown."""
+    waiting = reviews.waiting(grader)
+    shown = list(waiting[:MOST_ROWS])
+    skips = review_queue.skips_of(shown) if may_author(grader) else {}
+    rows = [row_of(each, grader, now, skips=skips.get(each.pk, 0)) for each in shown]
+    count = len(rows) if len(rows) < MOST_ROWS else waiting.count()
+    return {"rows": rows, "count": count, "more": count - len(rows)}
+
+
+def page(
+    request: HttpRequest, template: str, context: dict[str, Any], status: int = 200
+) -> HttpResponse:
+    """Answer with a page that says what was just done where the grader works, not in the site's frame."""
+    told = list(messages.get_messages(request))
+    return render(request, template, {**context, "told": told, "messages": ()}, status=status)
+
+
+def review_or_404(request: HttpRequest, public_id: UUID) -> Review:
+    """Return the review of an attempt. One's own attempt is a 404, as one that was never marked."""
+    found = reviews.open_to(signed_in(request)).filter(attempt__public_id=public_id).first()
+    if found is None:
+        raise Http404
+    return found
