@@ -55,7 +55,7 @@ def test_an_explanation_is_claimed_scored_and_released(
     give(page, 2, 1)
     page.get_by_label("To the learner").fill("Name the window of your reading.")
     page.get_by_role("button", name="Release…").click()
-    assert "Saved, not released." in page.locator("[role=alert]").inner_text()
+    assert "Saved, not released." in page.locator("main [role=alert]").inner_text()
     page.locator("#item-2 input:focus").wait_for(state="attached")
     sound()
     assert complaints == [complaints[0]], "the browser notes the 422, and nothing else"
