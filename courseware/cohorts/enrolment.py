@@ -209,7 +209,7 @@ def _plan(row: Row, person: User | None, seats: Mapping[str | int, Membership]) 
         return Planned(
             row,
             Outcome.REFUSED,
-            f"Nobody has signed up as {row.email} yet, and only an account can become {role}.",
+            f"Nobody has signed up as {row.email} yet, and only somebody with an account can become {role}.",
         )
     if seat is None:
         told = f"as {role}" if person else f"as {role}, as soon as somebody signs up as {row.email}"

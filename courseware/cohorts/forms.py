@@ -239,7 +239,7 @@ class MemberForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic when 
         role = str(self.cleaned_data["role"])
         if self.instance.person_id is None and role != Membership.Role.LEARNER:
             raise ValidationError(
-                f"Nobody has signed up as {self.instance.email} yet, and only an account can become {role}."
+                f"Nobody has signed up as {self.instance.email} yet, and only somebody with an account can become {role}."
             )
         return role
 

@@ -132,7 +132,7 @@ def test_a_roster_brings_back_who_was_taken_out(cohort, learner):
 def test_nobody_teaches_or_grades_before_they_have_an_account(cohort):
     (plan,) = enrolment.enrol(cohort, rows("chief@example.org,,instructor"))
     assert plan.told == (
-        "Nobody has signed up as chief@example.org yet, and only an account can become instructor."
+        "Nobody has signed up as chief@example.org yet, and only somebody with an account can become instructor."
     )
     UserFactory(email="chief@example.org")
     (plan,) = enrolment.enrol(cohort, rows("chief@example.org,,instructor"))
