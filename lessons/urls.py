@@ -2,13 +2,15 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from lessons import check_views, demo_views, run_views, views
+from lessons import check_views, demo_views, insight_views, run_views, views
 
 app_name = "lessons"
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.index, name="index"),
-    # Before the lessons: none is called "reports".
+    # Before the lessons: none is called "reports" or "insight".
+    path("insight/", insight_views.index, name="insight"),
+    path("insight/<slug:lesson>/<slug:check>/", insight_views.item, name="insight-item"),
     path("reports/", check_views.reports, name="reports"),
     path("reports/<int:report>/done/", check_views.finish_report, name="report-done"),
     path("<slug:lesson>/", views.lesson, name="lesson"),
