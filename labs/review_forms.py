@@ -1,4 +1,4 @@
-"""What a grader sends: points for each item of the rubric, a comment, and reasons."""
+"""What a grader sends: points for each item of the rubric, a comment, reasons, and keys."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 
+from labs import review_keys
 from labs.review_queue import MOST_REASON_CHARACTERS
 from labs.reviews import MOST_COMMENT_CHARACTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from labs.reviews import Points
     from labs.specs import Rubric
@@ -151,3 +152,31 @@ class FreeForm(_Reason):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["reason"].help_text = "Its holder reads it, and it is kept."
+
+
+class KeysForm(forms.Form):
+    """A key for each action, one character or none; no key does two things."""
+
+    def __init__(self, *args: Any, stored: Mapping[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for each in review_keys.bindings(stored):
+            self.fields[each.action] = forms.CharField(
+                label=each.title,
+                required=False,
+                initial=each.key,
+                widget=forms.TextInput(
+                    {
+                        "autocomplete": "off",
+                        "autocapitalize": "none",
+                        "spellcheck": "false",
+                        "size": 3,
+                    }
+                ),
+            )
+
+    def clean(self) -> dict[str, Any]:
+        """Take capitals as the same key."""
+        chosen = {action: str(key).lower() for action, key in self.cleaned_data.items()}
+        for action, sentence in review_keys.faults(chosen).items():
+            self.add_error(action, sentence)
+        return chosen

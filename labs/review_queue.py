@@ -17,7 +17,7 @@ from labs import reviews
 from labs.models import GraderSettings, Review, ReviewReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
     from uuid import UUID
 
@@ -47,6 +47,11 @@ def settings_of(grader: User) -> GraderSettings:
 def set_order(grader: User, order: str) -> None:
     """Store in which order Next hands reviews out to a grader."""
     GraderSettings.objects.update_or_create(grader=grader, defaults={"order": order})
+
+
+def set_keys(grader: User, keys: Mapping[str, str]) -> None:
+    """Store the keys of a grader that differ from the defaults, by action."""
+    GraderSettings.objects.update_or_create(grader=grader, defaults={"keys": dict(keys)})
 
 
 def place(grader_pk: int, public_id: UUID) -> str:

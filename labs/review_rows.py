@@ -11,7 +11,7 @@ from django.http import Http404
 from django.shortcuts import render
 
 from courseware.people import may_author, signed_in
-from labs import review_queue, reviews
+from labs import review_keys, review_queue, reviews
 from labs.review_desk import pseudonym, waited
 from labs.reviews import Standing
 
@@ -76,7 +76,14 @@ def page(
 ) -> HttpResponse:
     """Answer with a page that says what was just done where the grader works, not in the site's frame."""
     told = list(messages.get_messages(request))
-    return render(request, template, {**context, "told": told, "messages": ()}, status=status)
+    bindings = review_keys.bindings(review_queue.settings_of(signed_in(request)).keys)
+    frame = {
+        "told": told,
+        "messages": (),
+        "bindings": bindings,
+        "keys": {each.action: each.key for each in bindings},
+    }
+    return render(request, template, {**context, **frame}, status=status)
 
 
 def review_or_404(request: HttpRequest, public_id: UUID) -> Review:

@@ -2,13 +2,15 @@
 
 from django.urls import path
 
-from labs import queue_views, review_views, without_views
+from labs import keys_views, queue_views, review_views, without_views
 
 _review = "reviews/<uuid:public_id>/"
 
 urlpatterns = [
     path("reviews/", queue_views.queue, name="review-queue"),
     path("reviews/next/", queue_views.following, name="review-next"),
+    path("reviews/keys/", keys_views.keys, name="review-keys"),
+    path("reviews/load/", keys_views.load, name="review-load"),
     path("reviews/order/", queue_views.order, name="review-order"),
     path(_review, review_views.desk, name="review"),
     path(_review + "claim/", queue_views.claim, name="review-claim"),

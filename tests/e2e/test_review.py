@@ -131,6 +131,54 @@ def test_a_grader_works_from_the_keyboard(page, sign_in, axe, focus_is_visible, 
     axe(page)
 
 
+def test_a_grader_goes_through_the_queue_by_keys(
+    new_page, sign_in, theme, width, axe, no_sideways_scroll, complaints, desk, live_site
+):
+    live_site.manage("shell", "--verbosity", "0", "--command", MAKE)
+    page = new_page(theme=theme, width=width)
+    page.clock.install()
+    sign_in(page, "grader")
+    page.goto("/labs/reviews/")
+    page.wait_for_load_state()
+    page.keyboard.press("?")
+    page.get_by_role("dialog", name="Keys").wait_for()
+    axe(page)
+    no_sideways_scroll(page)
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    page.get_by_role("button", name="Save draft").wait_for()
+    page.wait_for_load_state()
+    first = page.url
+    for key in ("j", "j", "k", "2", "j", "1"):
+        page.keyboard.press(key)
+    assert page.locator("#item-1 input:checked").get_attribute("value") == "2"
+    assert page.locator("#item-0 input:checked").get_attribute("value") == "2"
+    with page.expect_response("**/keep/") as kept:
+        page.clock.fast_forward("04:01")
+    assert kept.value.ok
+    page.locator("[data-lease] output").wait_for()
+    page.get_by_label("To the learner").fill("sound")
+    page.get_by_label("To the learner").press("n")
+    assert page.get_by_label("To the learner").input_value().endswith("n")
+    page.locator("#item-0 input:checked").focus()
+    page.keyboard.press("n")
+    page.wait_for_url(lambda url: url != first)
+    page.get_by_role("button", name="Save draft").wait_for()
+    page.wait_for_load_state()
+    page.keyboard.press("x")
+    page.get_by_label("Why?").fill("I know who wrote this.")
+    axe(page)
+    no_sideways_scroll(page)
+    page.keyboard.press("Enter")
+    page.get_by_text("Next gives it to others, not to you.").wait_for()
+    for address in ("load/", "keys/"):
+        page.goto(f"/labs/reviews/{address}")
+        page.wait_for_load_state()
+        axe(page)
+        no_sideways_scroll(page)
+    assert complaints == []
+
+
 def test_leaving_with_unsaved_words_asks_first(page, sign_in, desk):
     sign_in(page, "grader")
     claim(page, desk)
