@@ -147,7 +147,15 @@ class SkipForm(_Reason):
 class FreeForm(_Reason):
     """Why an instructor takes a review from its holder."""
 
-    holder = forms.IntegerField(widget=forms.HiddenInput)
+    holder = forms.IntegerField(
+        widget=forms.HiddenInput,
+        min_value=1,
+        max_value=2**63 - 1,
+        error_messages=dict.fromkeys(
+            ("required", "invalid", "min_value", "max_value"),
+            "This page does not say who holds it. Copy your reason, then load the page again.",
+        ),
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -222,5 +222,24 @@ def test_a_review_is_not_freed_without_a_reason(instructor_client, claimed, desk
     assert claimed.claimed_by == grader
 
 
+@pytest.mark.parametrize("holder", ["", "x", "-1", "99999999999999999999999999"])
+def test_a_page_that_does_not_say_from_whom_frees_nothing(
+    instructor_client, claimed, desk, grader, holder
+):
+    response = instructor_client.post(desk + "free/", {"holder": holder, "reason": "On leave."})
+    assert response.status_code == 422
+    assert "This page does not say who holds it." in page_of(response)
+    assert "On leave." in page_of(response)
+    claimed.refresh_from_db()
+    assert claimed.claimed_by == grader
+
+
+@pytest.mark.parametrize("where", ["skip/", "free/"])
+def test_a_null_byte_in_a_reason_is_refused(grader_client, instructor_client, claimed, desk, where):
+    client = grader_client if where == "skip/" else instructor_client
+    said = {"holder": claimed.claimed_by_id or 0, "reason": "a\x00b"}
+    assert client.post(desk + where, said).status_code == 422
+
+
 def test_what_nobody_holds_has_no_page_to_free_it(instructor_client, review, desk):
     assert instructor_client.get(desk + "free/").headers["Location"] == QUEUE
