@@ -67,8 +67,8 @@ def start_attempt(*, learner: User, spec: LabSpec) -> Attempt:
             )
             _queue(attempt, Kind.BEGIN, {})
     except IntegrityError:
-        # Two clicks at once: the other one's attempt is the attempt.
-        return unfinished.get()
+        # Two clicks at once: the other one's attempt is the attempt, unless it is over by now.
+        return unfinished.first() or start_attempt(learner=learner, spec=spec)
     return attempt
 
 
