@@ -3,6 +3,7 @@
 import pytest
 
 MAKE = "from tests.factories import make_review; print(make_review().attempt.public_id)"
+EMPTY = "from labs.models import Review; Review.objects.all().delete()"
 EXPIRE = """
 from datetime import timedelta
 from django.utils import timezone
@@ -132,9 +133,10 @@ def test_a_grader_works_from_the_keyboard(page, sign_in, axe, focus_is_visible, 
 
 
 def test_a_grader_goes_through_the_queue_by_keys(
-    new_page, sign_in, theme, width, axe, no_sideways_scroll, complaints, desk, live_site
+    new_page, sign_in, theme, width, axe, no_sideways_scroll, complaints, live_site
 ):
-    live_site.manage("shell", "--verbosity", "0", "--command", MAKE)
+    for script in (EMPTY, MAKE, MAKE):  # Next may not give what another test has begun.
+        live_site.manage("shell", "--verbosity", "0", "--command", script)
     page = new_page(theme=theme, width=width)
     page.clock.install()
     sign_in(page, "grader")
