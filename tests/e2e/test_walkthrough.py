@@ -17,7 +17,7 @@ def test_a_step_is_run_from_the_keyboard_and_another_reading_taken_beside_it(
     step.get_by_label("If the router were to blame").fill("Seconds, not milliseconds.")
     page.keyboard.press("Enter")
     step.locator(".told").wait_for(timeout=20_000)
-    assert "16.8 ms" in step.locator(".told").inner_text()
+    assert "16.8\N{NO-BREAK SPACE}ms" in step.locator(".told").inner_text()
     assert "Seconds, not milliseconds." in step.inner_text()
 
     step.get_by_text("Take another reading").click()
