@@ -115,8 +115,8 @@ def claim(review: Review, grader: User) -> None:
     """
     now = timezone.now()
     until = now + LEASE
-    anothers = Review.objects.filter(pk=review.pk).free(now).exclude(claimed_by=grader)
-    if anothers.update(claimed_by=grader, claimed_at=now, lease_until=until):
+    held_elsewhere = Review.objects.filter(pk=review.pk).free(now).exclude(claimed_by=grader)
+    if held_elsewhere.update(claimed_by=grader, claimed_at=now, lease_until=until):
         return
     if held_by(grader, review).update(lease_until=until) != 1:
         raise conflict_over(review, grader)
