@@ -37,15 +37,7 @@ def mark_attempt(action: Action, progress: Progress) -> bool:
     attempt = action.attempt
     log = log_of(attempt, before_seq=action.seq)
     kept, truth = simulated(attempt, log, checkpoints.world_before(action, progress), progress)
-    judgement = judge(
-        attempt.spec,
-        attempt.seed,
-        log,
-        table=tables.table_for(attempt.spec, progress),
-        reference=kept.reference,
-        runs=kept.reruns,
-        live_digest=kept.live_digest,
-    )
+    judgement = judged(attempt, log, kept, truth, tables.table_for(attempt.spec, progress))
     now = timezone.now()
     with transaction.atomic():
         own = Action.objects.filter(pk=action.pk, tries=action.tries)
@@ -91,7 +83,7 @@ def keep(attempt: Attempt, kept: reruns.Kept, truth: str) -> None:
     )
 
 
-def judged_anew(
+def judged(
     attempt: Attempt, log: list[Entry], kept: reruns.Kept, truth: str, table: Table
 ) -> Judgement:
     """Return what today's rules say of an attempt, from what was kept of it."""

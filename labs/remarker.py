@@ -129,7 +129,7 @@ def _look_at(attempt: Attempt, remarking: Remarking, known: dict[str, Table], lo
         kept, truth = _simulated(attempt, remarking)
     if slug not in known:
         known[slug] = tables.table_for(attempt.spec, _progress(remarking))
-    judgement = marks.judged_anew(attempt, log, kept, truth, known[slug])
+    judgement = marks.judged(attempt, log, kept, truth, known[slug])
     mark = mark_diff.plain(asdict(judgement))
     if mark_diff.same(attempt.mark, mark):
         look.as_before += 1

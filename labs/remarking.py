@@ -93,6 +93,19 @@ def _begin(remarking: Remarking, source: str, target: str, *, send: bool, **fiel
     return moved
 
 
+def share_done(remarking: Remarking) -> float:
+    """Return how much of the work under way is done, 0 to 1."""
+    if remarking.status == Status.COUNTING:
+        return remarking.looked_at / remarking.of if remarking.of else 1.0
+    rows: QuerySet[Any] = (
+        remarking.changes.filter(cause=MarkChange.Cause.REMARKED)
+        if remarking.status == Status.UNDOING
+        else remarking.planned.all()
+    )
+    of = rows.count()
+    return rows.filter(pk__lte=remarking.after_pk).count() / of if of else 1.0
+
+
 def before_of(remarking: Remarking) -> dict[int, dict[str, Any]]:
     """Return the marks that the round has written over, by attempt."""
     rows = remarking.changes.filter(cause=MarkChange.Cause.REMARKED)

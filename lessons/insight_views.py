@@ -67,15 +67,15 @@ def index(request: HttpRequest) -> HttpResponseBase:
     course = content.lessons()
     items = class_answers.items_of(course)
     only_flagged = "flagged" in request.GET
-    rows = [row for row in _rows(items) if not only_flagged or (row.item and row.item.flags)]
-    told = [row for row in rows if row.item]
+    every = list(_rows(items))
+    rows = [row for row in every if not only_flagged or (row.item and row.item.flags)]
     context = {
         "lessons": [
             (lesson, [row for row in rows if row.lesson.slug == lesson.slug])
             for lesson in course.values()
         ],
-        "told": len(told),
-        "of": len(list(_rows(items))),
+        "told": sum(row.item is not None for row in every),
+        "of": len(every),
         "flagged": sum(bool(item.flags) for item in items.values()),
         "only_flagged": only_flagged,
         "least": LEAST,

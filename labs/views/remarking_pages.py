@@ -145,7 +145,7 @@ def _context(found: Remarking, form: ApplyForm | None = None) -> dict[str, Any]:
     return {
         "round": found,
         "labs": [labs()[slug].title for slug in found.labs if slug in labs()],
-        "done": found.looked_at / found.of if found.of else 1.0,
+        "done": remarking.share_done(found),
         "summary": summary,
         "lowest": mark_diff.signed(summary.lowest),
         "highest": mark_diff.signed(summary.highest),

@@ -339,3 +339,22 @@ def test_nothing_is_applied_without_a_reason(stored, kinder):
         call_command("remark", "--apply", f"{found.pk}")
     with pytest.raises(CommandError, match="only one that is applied is undone"):
         call_command("remark", "--undo", f"{found.pk}")
+
+
+def test_how_far_a_round_is_is_told_of_each_phase(stored, kinder, monkeypatch):
+    for _ in range(2):
+        stored()
+    monkeypatch.setattr(remarker, "CHUNK", 1)
+    seen = []
+    real = remarker._got
+
+    def got(found, *args, **counted):
+        real(found, *args, **counted)
+        seen.append((found.status, remarking.share_done(Remarking.objects.get(pk=found.pk))))
+
+    monkeypatch.setattr(remarker, "_got", got)
+    found = applied(counted())
+    assert remarking.undo(found, send=False)
+    remarker.carry_on(found.pk)
+    phases = ("counting", "applying", "undoing")
+    assert seen == [(phase, share) for phase in phases for share in (0.5, 1.0)]
