@@ -164,6 +164,4 @@ def _move_back(attempt: Attempt, by: timedelta) -> None:
         (attempt.mark_changes.all(), ("at",)),
     ):
         rows.update(**{field: F(field) - by for field in fields})
-    review = getattr(attempt, "review", None)
-    if review is not None:
-        type(review).objects.filter(pk=review.pk).update(created_at=timezone.now() - by)
+    attempt.reviews.update(created_at=timezone.now() - by)

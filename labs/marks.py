@@ -61,7 +61,7 @@ def mark_attempt(action: Action, progress: Progress) -> bool:
         )
         keep(attempt, kept, truth)
         if judgement.graded and any(entry.kind == "explain" for entry in log):
-            Review.objects.get_or_create(attempt=attempt)
+            Review.objects.get_or_create(attempt=attempt, reading=1)
     return True
 
 

@@ -71,7 +71,7 @@ def go_on(request: HttpRequest) -> HttpResponseBase:
             request, "Nothing is free for you now: others hold the rest, or you have skipped it."
         )
         return redirect("labs:review-queue")
-    return redirect("labs:review", review.attempt.public_id)
+    return redirect("labs:review", review.public_id)
 
 
 @require_POST

@@ -197,7 +197,7 @@ def _written(planned: PlannedMark, remarking: Remarking) -> bool:
     )
     explained = attempt.actions.filter(kind=Action.Kind.EXPLAIN, status=Action.Status.DONE)
     if written and planned.mark["graded"] and explained.exists():
-        Review.objects.get_or_create(attempt=attempt)
+        Review.objects.get_or_create(attempt=attempt, reading=1)
     return written
 
 

@@ -14,7 +14,7 @@ from labs.reviews import MOST_COMMENT_CHARACTERS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from labs.reviews import Points
+    from labs.review_points import Points
     from labs.specs import Rubric
 
 

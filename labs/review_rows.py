@@ -7,12 +7,14 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
+from django.db.models import Q
 from django.http import Http404
 from django.shortcuts import render
 
 from courseware.people import may_author, signed_in
 from labs import review_keys, review_queue, reviews
 from labs.review_desk import pseudonym, waited
+from labs.review_points import points_of, total_of
 from labs.reviews import Standing
 
 if TYPE_CHECKING:
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
     from courseware.models import User
     from labs.models import Review
-    from labs.reviews import ShownReview
 
 MOST_ROWS = 50
 """The queue shows its oldest; the rest is counted."""
@@ -43,7 +44,9 @@ class Row:
     left: str
     skips: int = 0
     """How often it was skipped; 0 for whoever is not told."""
-    shown: ShownReview | None = None
+    total: int = 0
+    """Points that are given, of how many there are."""
+    of: int = 0
 
 
 def row_of(review: Review, grader: User, now: datetime, *, skips: int = 0) -> Row:
@@ -57,7 +60,8 @@ def row_of(review: Review, grader: User, now: datetime, *, skips: int = 0) -> Ro
         standing=reviews.standing(review, grader, now),
         left=waited(left + ALMOST_A_MINUTE) if left else "",
         skips=skips,
-        shown=reviews.shown_to_learner(review),
+        total=total_of(points_of(review)),
+        of=sum(item.points for item in review.attempt.spec.rubric),
     )
 
 
@@ -87,8 +91,9 @@ def page(
 
 
 def review_or_404(request: HttpRequest, public_id: UUID) -> Review:
-    """Return the review of an attempt. One's own attempt is a 404, as one that was never marked."""
-    found = reviews.open_to(signed_in(request)).filter(attempt__public_id=public_id).first()
+    """Return a review; the address of an attempt leads to its first. One's own attempt is a 404, as one never marked."""
+    asked = Q(public_id=public_id) | Q(attempt__public_id=public_id, reading=1)
+    found = reviews.open_to(signed_in(request)).filter(asked).first()
     if found is None:
         raise Http404
     return found

@@ -16,6 +16,7 @@ from labs import queue_views, review_queue, reviews
 from labs.models import Action
 from labs.review_desk import desk_of, pseudonym
 from labs.review_forms import ReviewForm, SkipForm
+from labs.review_points import points_of, total_of
 from labs.review_rows import OWN, page, queue_of, review_or_404, row_of
 from labs.reviews import Conflict, Standing, Undecided
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
     from labs.models import Review
-    from labs.reviews import Points
+    from labs.review_points import Points
 
 
 # ------------------------------------------------------------------------------------------- desk
@@ -70,7 +71,7 @@ def _work(request: HttpRequest, review: Review) -> HttpResponseBase:
         if do == "skip" and _is_stored(review, **draft):
             # Nothing was typed: the next reader is not told of a draft.
             reviews.extend(review, grader)
-            return redirect("labs:review-skip", review.attempt.public_id)
+            return redirect("labs:review-skip", review.public_id)
         version = reviews.save(review, grader, **draft)
     except Conflict as conflict:
         return _desk_page(request, conflict.review, form=form, conflict=True, status=409)
@@ -84,10 +85,10 @@ def _saved(
     if do == "next":
         return queue_views.go_on(request)
     if do == "skip":
-        return redirect("labs:review-skip", review.attempt.public_id)
+        return redirect("labs:review-skip", review.public_id)
     if do != "release":
         messages.success(request, "Saved. Yours for another 30 minutes.")
-        address = reverse("labs:review", args=[review.attempt.public_id])
+        address = reverse("labs:review", args=[review.public_id])
         # Whoever saved in the rubric stays there; on a phone it is far below the head.
         return redirect(address if do == "extend" else f"{address}#rubric")
     places = [place for place, points in enumerate(form.points()) if points is None]
@@ -101,7 +102,7 @@ def _saved(
             undecided=len(places),
             status=422,
         )
-    return redirect("labs:review-release", review.attempt.public_id)
+    return redirect("labs:review-release", review.public_id)
 
 
 @require_POST
@@ -129,14 +130,18 @@ def skip(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
             review_queue.skip(review, grader, reason=form.cleaned_data["reason"])
         except Conflict as conflict:
             return _desk_page(request, conflict.review, form=None, unskipped=True, status=409)
-        name = pseudonym(public_id)
+        name = pseudonym(review.attempt.public_id)
         messages.success(
             request, f"{name} is back in the queue. Next gives it to others, not to you."
         )
         return redirect("labs:review-queue")
     if request.method != "POST" and reviews.standing(review, grader) not in OWN:
         return redirect("labs:review", public_id)
-    context = {"review": review, "name": pseudonym(public_id), "spec": review.attempt.spec}
+    context = {
+        "review": review,
+        "name": pseudonym(review.attempt.public_id),
+        "spec": review.attempt.spec,
+    }
     status = 422 if form.is_bound else 200
     return page(request, "labs/review_skip.html", {**context, "form": form}, status)
 
@@ -149,17 +154,17 @@ def release(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     review, grader = review_or_404(request, public_id), signed_in(request)
     if request.method == "POST":
         return _release(request, review)
-    points = reviews.points_of(review)
+    points = points_of(review)
     if reviews.standing(review, grader) not in OWN or None in points:
         return redirect("labs:review", public_id)
     rubric = review.attempt.spec.rubric
     context = {
         "review": review,
         "now": timezone.now(),
-        "name": pseudonym(public_id),
+        "name": pseudonym(review.attempt.public_id),
         "spec": review.attempt.spec,
         "items": list(zip(rubric, points, strict=True)),
-        "total": reviews.total_of(points),
+        "total": total_of(points),
         "of": sum(item.points for item in rubric),
     }
     return render(request, "labs/review_release.html", context)
@@ -191,11 +196,11 @@ def _release(request: HttpRequest, review: Review) -> HttpResponseBase:
 
 
 def _again(request: HttpRequest, review: Review) -> Review:
-    return review_or_404(request, review.attempt.public_id)
+    return review_or_404(request, review.public_id)
 
 
 def _is_stored(review: Review, *, version: int, points: Points, comment: str) -> bool:
-    return (review.version, reviews.points_of(review), review.comment) == (version, points, comment)
+    return (review.version, points_of(review), review.comment) == (version, points, comment)
 
 
 def _lease(request: HttpRequest, review: Review) -> dict[str, Any]:
@@ -215,7 +220,7 @@ def _lease(request: HttpRequest, review: Review) -> dict[str, Any]:
 
 
 def _draft(review: Review) -> ReviewForm:
-    rubric, points = review.attempt.spec.rubric, reviews.points_of(review)
+    rubric, points = review.attempt.spec.rubric, points_of(review)
     return ReviewForm.of_draft(rubric, points, review.comment, review.version)
 
 
@@ -241,7 +246,7 @@ def _desk_page(
         if form is not None and form.is_bound and not (conflict and lease["is_own"]):
             version = form.cleaned_data.get("version", 0)
     log = list(attempt.actions.filter(status=Action.Status.DONE))
-    stored = reviews.points_of(review)
+    stored = points_of(review)
     context = {
         **queue_of(grader, now),
         **lease,
@@ -250,7 +255,7 @@ def _desk_page(
         "desk": desk_of(spec, log, attempt.mark),
         "form": form,
         "version": version,
-        "sum": reviews.total_of(form.sent()) if form else 0,
+        "sum": total_of(form.sent()) if form else 0,
         "of": sum(item.points for item in spec.rubric),
         "since": review.lease_until - reviews.LEASE if review.lease_until else None,
         "conflict": conflict,
@@ -258,7 +263,7 @@ def _desk_page(
         "unreleased": unreleased,
         "unskipped": unskipped,
         "stored": list(zip(spec.rubric, stored, strict=True)),
-        "stored_total": reviews.total_of(stored),
+        "stored_total": total_of(stored),
         "most_characters": reviews.MOST_COMMENT_CHARACTERS,
     }
     return page(request, "labs/review.html", context, status)

@@ -7,30 +7,31 @@ once exactly one succeeds, and the other is told what the review has become.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from labs import outcomes
 from labs.catalogue import labs
 from labs.models import Review
+from labs.review_points import points_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from django.db.models import QuerySet
 
     from courseware.models import User
+    from labs.review_points import Points
 
 LEASE = timedelta(minutes=30)
 """A claim lasts this long from the claim or the last save."""
 MOST_COMMENT_CHARACTERS = 4000
-
-type Points = list[int | None]
-"""Points in the order of the lab's rubric; None is an item that is not decided yet."""
 
 
 class Standing(StrEnum):
@@ -92,17 +93,6 @@ def standing(review: Review, grader: User, now: datetime | None = None) -> Stand
     if review.claimed_by_id == grader.pk:
         return Standing.YOURS if held else Standing.OVER
     return Standing.TAKEN if review.claimed_by_id is not None and held else Standing.FREE
-
-
-def points_of(review: Review) -> Points:
-    """Return the points of a review, one entry for each item of the rubric."""
-    size = len(review.attempt.spec.rubric)
-    return [*review.points, *[None] * size][:size]
-
-
-def total_of(points: Points) -> int:
-    """Return the sum of the points that are decided."""
-    return sum(each for each in points if each is not None)
 
 
 # ----------------------------------------------------------------------------------------- working
@@ -169,9 +159,9 @@ def hand_back(review: Review, grader: User, *, version: int, points: Points, com
 
 
 def release(review: Review, grader: User, *, version: int) -> bool:
-    """Show a review to its learner, for good; False if this grader has released it before.
+    """Be done with a review, for good; False if this grader has released it before.
 
-    Raises Undecided while an item has no points, Conflict if the review is not the grader's any more or is not the
+    Its learner sees it once every reading of the attempt is done. Raises Undecided while an item has no points, Conflict if the review is not the grader's any more or is not the
     version that they confirmed.
     """
     stored = Review.objects.select_related("attempt").get(pk=review.pk)
@@ -181,9 +171,11 @@ def release(review: Review, grader: User, *, version: int) -> bool:
     if open_places and stored.version == version:
         raise Undecided(open_places)
     # The version pins the points that were looked at: a save in between makes this match nothing.
-    rows = held_by(grader, review).filter(version=version)
-    if rows.update(released_at=timezone.now(), lease_until=None) != 1:
-        raise conflict_over(review, grader)
+    rows, now = held_by(grader, review).filter(version=version), timezone.now()
+    with transaction.atomic():
+        if rows.update(released_at=now, lease_until=None) != 1:
+            raise conflict_over(review, grader)
+        outcomes.settle(stored.attempt, now)
     return True
 
 
@@ -199,43 +191,3 @@ def _is_that_draft(review: Review, version: int, points: Points, comment: str) -
 def conflict_over(review: Review, grader: User) -> Conflict:
     """Return why a guarded write matched nothing: what the review is by now."""
     return Conflict(open_to(grader).get(pk=review.pk), grader)
-
-
-# ------------------------------------------------------------------------------ what the learner sees
-
-
-@dataclass(frozen=True)
-class ShownItem:
-    """One item of the rubric as the learner sees it."""
-
-    title: str
-    points: int
-    of: int
-
-
-@dataclass(frozen=True)
-class ShownReview:
-    """A released review as the learner sees it. Who read it is not said."""
-
-    items: tuple[ShownItem, ...]
-    total: int
-    of: int
-    comment: str
-    released_at: datetime
-
-
-def shown_to_learner(review: Review) -> ShownReview | None:
-    """Return a released review; None before: a draft is nobody's but the grader's."""
-    if review.released_at is None:
-        return None
-    items = tuple(
-        ShownItem(item.title, points or 0, item.points)
-        for item, points in zip(review.attempt.spec.rubric, points_of(review), strict=True)
-    )
-    return ShownReview(
-        items,
-        sum(item.points for item in items),
-        sum(item.of for item in items),
-        review.comment,
-        review.released_at,
-    )

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
-from django.http import Http404
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from courseware.people import grader_required, signed_in
-from labs import reruns, reviews, without, without_runs
+from courseware.people import grader_required
+from labs import reruns, without, without_runs
 from labs.logged import log_of
 from labs.models import WithoutRun
 from labs.review_desk import pseudonym
+from labs.review_rows import review_or_404
 from labs.without_page import cards_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from django.http import HttpRequest, HttpResponseBase
 
-    from labs.models import Attempt
+    from labs.models import Attempt, Review
 
 
 @never_cache
@@ -31,19 +31,17 @@ if TYPE_CHECKING:
 @grader_required
 def show(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     """Show each change of an attempt with what leaving it out shows; with POST, have one left out."""
-    review = reviews.open_to(signed_in(request)).filter(attempt__public_id=public_id).first()
-    if review is None:
-        raise Http404
-    attempt = review.attempt
+    review = review_or_404(request, public_id)
     if request.method == "POST":
-        return _ask(request, attempt)
+        return _ask(request, review)
     is_part = request.headers.get("HX-Request") == "true"
     template = "labs/_without.html" if is_part else "labs/without.html"
-    return render(request, template, _context(attempt))
+    return render(request, template, {"review": review, **_context(review.attempt)})
 
 
-def _ask(request: HttpRequest, attempt: Attempt) -> HttpResponseBase:
-    address = reverse("labs:review-without", args=[attempt.public_id])
+def _ask(request: HttpRequest, review: Review) -> HttpResponseBase:
+    attempt = review.attempt
+    address = reverse("labs:review-without", args=[review.public_id])
     left_out = (request.POST.get("target", ""), request.POST.get("kind", ""))
     changes = without.changes_of(log_of(attempt))
     if left_out not in changes:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from courseware.models import User
-    from labs.models import Action, Review
+    from labs.models import Action, ReviewOutcome
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "stations_read": ("lesson", "station", "read_at"),
@@ -42,6 +42,7 @@ PLACE = (
     *("joined_at", "removed_at"),
 )
 """Of a place in a cohort."""
+POINTS_CHANGE = ("title", "before", "of_before", "after", "of_after", "cause", "reason", "at")
 _COMPUTED = {"prediction_commits": {"computed": F("answer__result__answer")}}
 """None until it is computed; from then on its station shows it."""
 
@@ -67,7 +68,7 @@ def everything_about(learner: User) -> dict[str, Any]:
             _attempt(attempt)
             for attempt in Attempt.objects.of(learner)
             .order_by("pk")
-            .select_related("review")
+            .select_related("review_outcome")
             .prefetch_related("actions")
         ],
     }
@@ -107,12 +108,13 @@ def _action(action: Action) -> dict[str, Any]:
 
 
 def _review(attempt: Attempt) -> dict[str, Any] | None:
-    """Return what a grader gave and wrote, once it is released."""
-    review: Review | None = getattr(attempt, "review", None)
-    if review is None or review.released_at is None:
+    """Return what graders gave and wrote, once it is released, and how it changed since."""
+    outcome: ReviewOutcome | None = getattr(attempt, "review_outcome", None)
+    if outcome is None:
         return None
     return {
-        "points": review.points,
-        "comment": review.comment,
-        "released_at": review.released_at,
+        "points": outcome.points,
+        "comment": outcome.comment,
+        "released_at": outcome.released_at,
+        "changes": list(outcome.changes.values(*POINTS_CHANGE)),
     }

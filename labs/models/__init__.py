@@ -2,7 +2,7 @@
 
 from labs.models.attempts import Action, Attempt, next_seq
 from labs.models.marks import KeptReruns, MarkChange, MarkOverride, PlannedMark, Remarking
-from labs.models.reviews import GraderSettings, Review, ReviewReturn
+from labs.models.reviews import GraderSettings, PointsChange, Review, ReviewOutcome, ReviewReturn
 from labs.models.without_runs import WithoutRun
 from labs.models.work import Checkpoint, InformationTable, Outbox
 
@@ -17,8 +17,10 @@ __all__ = [
     "MarkOverride",
     "Outbox",
     "PlannedMark",
+    "PointsChange",
     "Remarking",
     "Review",
+    "ReviewOutcome",
     "ReviewReturn",
     "WithoutRun",
     "next_seq",

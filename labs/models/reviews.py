@@ -1,7 +1,8 @@
-"""A grader's work on what a learner wrote, what went back unread, and how a grader likes to work."""
+"""Graders' work on what a learner wrote, what it came to, what went back unread, and how a grader likes to work."""
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -25,9 +26,12 @@ class ReviewQuerySet(models.QuerySet["Review"]):
 
 
 class Review(models.Model):
-    """A grader's work on the explanation of one attempt."""
+    """One reading of the explanation of an attempt, by one grader."""
 
-    attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="review")
+    public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="reviews")
+    reading = models.PositiveSmallIntegerField(default=1)
+    """1 is everybody's; 2 a second reader's, blind to the first; 3 decides where those two are far apart."""
     claimed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.SET_NULL,
@@ -44,15 +48,19 @@ class Review(models.Model):
     version = models.PositiveIntegerField(default=0)
     """Counts saves: a save from an older page is refused, nothing is overwritten unseen."""
     released_at = models.DateTimeField(null=True, blank=True)
+    """When its reader was done with it. What the learner sees, and since when, is a ReviewOutcome."""
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = ReviewQuerySet.as_manager()
 
     class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("attempt", "reading"), name="one_review_a_reading"),
+        )
         indexes = (models.Index(fields=("released_at", "created_at"), name="reviews_to_read"),)
 
     def __str__(self) -> str:
-        return f"review of attempt {self.attempt_id}"
+        return f"reading {self.reading} of attempt {self.attempt_id}"
 
     @property
     def score(self) -> int:
@@ -62,6 +70,60 @@ class Review(models.Model):
     def has_draft(self) -> bool:
         """Whether anybody has given points or written a comment."""
         return bool(self.comment) or any(points is not None for points in self.points)
+
+
+class ReviewOutcome(models.Model):
+    """What the readings of an attempt came to: all that its learner sees of them."""
+
+    class Basis(models.TextChoices):
+        ONE = "one", "one reading"
+        MEAN = "mean", "the mean of two readings"
+        THIRD = "third", "a third reader's decision"
+
+    attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="review_outcome")
+    basis = models.CharField(max_length=5, choices=Basis, default=Basis.ONE)
+    points = models.JSONField(default=list)
+    """Points per rubric item, in the order of the spec's rubric; halves where two readers differ by an odd number."""
+    comment = models.TextField(blank=True)
+    version = models.PositiveIntegerField(default=1)
+    """Counts changes after the release; each is a PointsChange."""
+    released_at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    def __str__(self) -> str:
+        return f"outcome of the readings of attempt {self.attempt_id}"
+
+
+class PointsChange(models.Model):
+    """One change of one rubric item's points after their release. The learner reads it."""
+
+    class Cause(models.TextChoices):
+        RUBRIC = "rubric", "The rubric changed"
+        REGRADE = "regrade", "You asked for another look"
+
+    outcome = models.ForeignKey(ReviewOutcome, on_delete=models.CASCADE, related_name="changes")
+    version = models.PositiveIntegerField()
+    """Of the outcome, once the change was made."""
+    item = models.CharField(max_length=60)
+    """The rubric item's key."""
+    title = models.TextField(blank=True)
+    """The item as the learner read it then."""
+    before = models.FloatField(null=True)
+    after = models.FloatField(null=True)
+    of_before = models.PositiveSmallIntegerField(null=True)
+    """How many points the item was worth; null if it was not in the rubric."""
+    of_after = models.PositiveSmallIntegerField(null=True)
+    cause = models.CharField(max_length=8, choices=Cause)
+    reason = models.TextField()
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ("at", "pk")
+
+    def __str__(self) -> str:
+        return f"{self.item} of {self.outcome}: {self.before} to {self.after}"
 
 
 class ReviewReturn(models.Model):

@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from courseware.people import learner_required
-from labs import reviews
+from labs import outcomes
 from labs.debrief import debrief
 from labs.logged import entries_of
 from labs.models import Action, Attempt
@@ -32,7 +32,7 @@ def show(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     if attempt.status != Attempt.Status.MARKED or attempt.mark is None:
         return redirect(attempt)
     found = room_of(attempt)
-    said, review = found.log.explanation, getattr(attempt, "review", None)
+    said = found.log.explanation
     shown = debrief(
         attempt.spec,
         attempt.mark,
@@ -46,6 +46,6 @@ def show(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
         "text": prose(attempt.lab_slug, "debrief.md"),
         "explanation": said.payload.get("text", "") if said else "",
         "trail": attempt.mark_changes.filter(version__gt=1),
-        "review": reviews.shown_to_learner(review) if review else None,
+        "review": outcomes.shown_to_learner(attempt),
     }
     return render(request, "labs/debrief.html", context)

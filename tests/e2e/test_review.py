@@ -2,7 +2,7 @@
 
 import pytest
 
-MAKE = "from tests.factories import make_review; print(make_review().attempt.public_id)"
+MAKE = "from tests.factories import make_review; print(make_review().public_id)"
 EMPTY = "from labs.models import Review; Review.objects.all().delete()"
 EXPIRE = """
 from datetime import timedelta

@@ -24,7 +24,7 @@ def review() -> Review:
 
 @pytest.fixture
 def desk(review) -> str:
-    return reverse("labs:review", args=[review.attempt.public_id])
+    return reverse("labs:review", args=[review.public_id])
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_next_says_when_one_holds_enough(grader_client, grader):
 def test_next_from_the_desk_saves_first(grader_client, claimed, desk):
     following = ReviewFactory()
     response = grader_client.post(desk, sent(do="next"))
-    assert str(following.attempt.public_id) in response.headers["Location"]
+    assert str(following.public_id) in response.headers["Location"]
     claimed.refresh_from_db()
     assert claimed.comment == TYPED
 
@@ -93,7 +93,7 @@ def test_a_release_can_lead_to_the_next(grader_client, claimed, grader, desk):
     following = ReviewFactory()
     reviews.save(claimed, grader, version=0, points=[2, 2, 2, 2, 1], comment="")
     response = grader_client.post(desk + "release/", {"version": "1", "then": "next"})
-    assert str(following.attempt.public_id) in response.headers["Location"]
+    assert str(following.public_id) in response.headers["Location"]
 
 
 def test_the_order_is_chosen_on_the_queues_page(grader_client, grader, review):

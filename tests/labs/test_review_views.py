@@ -53,7 +53,7 @@ def review() -> Review:
 
 @pytest.fixture
 def desk(review) -> str:
-    return reverse("labs:review", args=[review.attempt.public_id])
+    return reverse("labs:review", args=[review.public_id])
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def take(review: Review, by: User) -> None:
 def test_only_graders_and_instructors_get_in(
     client, learner_client, instructor_client, review, name
 ):
-    args = [] if name == "review-queue" else [review.attempt.public_id]
+    args = [] if name == "review-queue" else [review.public_id]
     address = reverse(f"labs:{name}", args=args)
     method = "post" if name == "review-claim" else "get"
     visited = getattr(client, method)(address)
@@ -104,11 +104,11 @@ def test_only_graders_and_instructors_get_in(
 def test_a_graders_own_attempt_is_not_in_the_queue_and_not_at_its_address(grader_client, grader):
     own = ReviewFactory(attempt=AttemptFactory(learner=grader))
     assert "Nothing waits" in grader_client.get(QUEUE).content.decode()
-    address = reverse("labs:review", args=[own.attempt.public_id])
+    address = reverse("labs:review", args=[own.public_id])
     assert grader_client.get(address).status_code == 404
     assert grader_client.post(address, sent(do="claim")).status_code == 404
     for name in ("review-claim", "review-release"):
-        address = reverse(f"labs:{name}", args=[own.attempt.public_id])
+        address = reverse(f"labs:{name}", args=[own.public_id])
         assert grader_client.post(address).status_code == 404
     own.refresh_from_db()
     assert own.claimed_by is None
@@ -116,8 +116,7 @@ def test_a_graders_own_attempt_is_not_in_the_queue_and_not_at_its_address(grader
 
 def test_a_claim_needs_a_post(grader_client, review):
     assert (
-        grader_client.get(reverse("labs:review-claim", args=[review.attempt.public_id])).status_code
-        == 405
+        grader_client.get(reverse("labs:review-claim", args=[review.public_id])).status_code == 405
     )
 
 
@@ -173,14 +172,14 @@ def test_the_queue_takes_as_many_queries_for_twenty_as_for_two(
 
 def test_whoever_claims_second_is_told_and_gets_the_queue(grader_client, review, other):
     reviews.claim(review, other)
-    response = grader_client.post(reverse("labs:review-claim", args=[review.attempt.public_id]))
+    response = grader_client.post(reverse("labs:review-claim", args=[review.public_id]))
     assert response.status_code == 409
     assert "Goran Petrov took attempt" in response.content.decode()
 
 
 def test_a_claim_opens_the_desk_and_a_second_post_of_it_is_harmless(grader_client, review, desk):
     for _ in range(2):
-        response = grader_client.post(reverse("labs:review-claim", args=[review.attempt.public_id]))
+        response = grader_client.post(reverse("labs:review-claim", args=[review.public_id]))
         assert response.headers["Location"] == desk
 
 
@@ -211,7 +210,7 @@ def test_the_desk_shows_the_machines_marks(grader_client, review, desk):
 
 def test_an_attempt_with_an_empty_log_still_has_a_desk(grader_client):
     bare = ReviewFactory()
-    page = grader_client.get(reverse("labs:review", args=[bare.attempt.public_id])).content.decode()
+    page = grader_client.get(reverse("labs:review", args=[bare.public_id])).content.decode()
     assert "No text was written." in page
     assert "No diagnosis was given." in page
 
@@ -440,3 +439,11 @@ def test_after_the_release_the_desk_only_shows(grader_client, claimed, desk, oth
     assert "A released review does not change." in late.content.decode()
     claimed.refresh_from_db()
     assert claimed.points == [2, 2, 2, 2, 1]
+
+
+def test_the_address_of_an_attempt_leads_to_its_first_reading(grader_client, review):
+    second = ReviewFactory(attempt=review.attempt, reading=2)
+    page = grader_client.get(reverse("labs:review", args=[review.attempt.public_id]))
+    assert page.context["review"] == review
+    page = grader_client.get(reverse("labs:review", args=[second.public_id]))
+    assert page.context["review"] == second

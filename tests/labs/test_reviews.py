@@ -6,8 +6,9 @@ import pytest
 from django.utils import timezone
 
 from courseware.models import User
-from labs import reviews
+from labs import outcomes, reviews
 from labs.models import Review
+from labs.review_points import points_of, total_of
 from labs.reviews import LEASE, Conflict, Standing, Undecided
 from tests.factories import AttemptFactory, ReviewFactory, UserFactory
 
@@ -125,7 +126,7 @@ def test_a_draft_is_stored_with_its_open_items_and_extends_the_claim(claimed, gr
     assert claimed.points == [2, None, 0, None, 1]
     assert claimed.comment == "So far."
     assert claimed.lease_until > timezone.now() + timedelta(minutes=29)
-    assert reviews.total_of(claimed.points) == 3
+    assert total_of(claimed.points) == 3
 
 
 def test_a_late_save_succeeds_while_nobody_has_taken_it(claimed, grader):
@@ -264,14 +265,14 @@ def test_a_lab_that_is_gone_takes_its_reviews_out_of_the_queue(grader):
 def test_the_learner_sees_nothing_of_a_draft(claimed, grader):
     save(claimed, grader, comment="Not yet yours to read.")
     claimed.refresh_from_db()
-    assert reviews.shown_to_learner(claimed) is None
+    assert outcomes.shown_to_learner(claimed.attempt) is None
 
 
 def test_the_learner_sees_points_total_and_comment_after_the_release(claimed, grader):
     version = save(claimed, grader, points=[2, 1, 0, 2, 1], comment="Name the window.")
     reviews.release(claimed, grader, version=version)
     claimed.refresh_from_db()
-    shown = reviews.shown_to_learner(claimed)
+    shown = outcomes.shown_to_learner(claimed.attempt)
     assert (shown.total, shown.of, shown.comment) == (6, 9, "Name the window.")
     assert [(item.points, item.of) for item in shown.items] == [
         (2, 2),
@@ -284,4 +285,4 @@ def test_the_learner_sees_points_total_and_comment_after_the_release(claimed, gr
 
 
 def test_a_new_review_has_every_item_open(review):
-    assert reviews.points_of(review) == NOTHING
+    assert points_of(review) == NOTHING

@@ -100,7 +100,7 @@ def attempt(db, seeds, done):
 
 @pytest.fixture
 def address(attempt):
-    return reverse("labs:review-without", args=[attempt.public_id])
+    return reverse("labs:review-without", args=[attempt.reviews.get().public_id])
 
 
 def test_asked_for_twice_it_is_run_once(

@@ -6,7 +6,8 @@ import pytest
 from django.apps import apps
 from django.utils import timezone
 
-from labs.models import Action, Attempt
+from labs import outcomes
+from labs.models import Action, Attempt, Review
 from lessons import computing, export, notes, progress
 from lessons.models import DrillAttempt, RepeatTry
 from tests.factories import ActionFactory, AttemptFactory, ReviewFactory
@@ -106,8 +107,8 @@ def test_a_mark_is_in_it_only_once_its_debrief_may_be_read(learner, learner_clie
 def test_a_review_is_in_it_once_it_is_released(learner, learner_client):
     review = ReviewFactory(attempt=attempt_of(learner), points=[2], comment="read this")
     assert exported(learner_client)["labs"][0]["review"] is None
-    review.released_at = timezone.now()
-    review.save()
+    Review.objects.update(released_at=timezone.now())
+    outcomes.settle(review.attempt, timezone.now())
     assert exported(learner_client)["labs"][0]["review"]["comment"] == "read this"
 
 
