@@ -1,4 +1,4 @@
-"""What is stored about one person, of lessons and of labs: read for that person's own pages, never for another's.
+"""What is stored about one person, of lessons and of labs: for that person's own pages, and for their cohort's instructors.
 
 The only room of the lessons that reads the rows of the labs; import-linter holds it.
 """

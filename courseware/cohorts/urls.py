@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from courseware.cohorts import editing, members, views
+from courseware.cohorts import editing, gradebook_views, members, views
 
 app_name = "cohorts"
 
@@ -17,6 +17,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(_cohort + "code/", views.code, name="code"),
     path(_cohort + "archive/", views.archive, name="archive"),
     path(_cohort + "roster/", members.take_in, name="roster"),
+    path(_cohort + "gradebook/", gradebook_views.show, name="gradebook"),
+    path(_cohort + "gradebook.csv", gradebook_views.export, name="gradebook-csv"),
+    path(_cohort + "people/<int:pk>/", gradebook_views.person, name="person"),
     path(_cohort + "members/<int:pk>/", members.member, name="member"),
     path(_cohort + "members/<int:pk>/move/", members.move, name="member-move"),
     path(_cohort + "assignments/new/", editing.assignment, name="assign"),
