@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, Protocol
 
 from labs.debrief.parts import reason_shown
@@ -14,7 +15,7 @@ from labs.incident import clock
 from labs.specs import unit_word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from uuid import UUID
 
     from labs.specs import LabSpec
@@ -27,6 +28,7 @@ GLYPHS = {
     "predict": "i-half",
     "diagnose": "i-diagnosis",
     "explain": "i-pin",
+    "beliefs": "i-auto",
 }
 WORDS = {
     "reading": "Reading",
@@ -36,6 +38,7 @@ WORDS = {
     "predict": "Prediction",
     "diagnose": "Diagnosis",
     "explain": "Explanation",
+    "beliefs": "Beliefs",
 }
 MS_BELOW_S = 0.1
 TWO_DECIMALS_BELOW = 10
@@ -45,6 +48,7 @@ ONE_DECIMAL_BELOW = 100
 class Logged(Protocol):
     """What is read of one entry of an attempt's log."""
 
+    seq: int
     kind: Any
     payload: Any
     outcome: Any
@@ -73,6 +77,8 @@ class Cited:
 class Moment:
     """One entry of the log at its incident time."""
 
+    seq: int
+    """Its place in the log: the address of this moment."""
     kind: str
     number: int
     """The number that the learner saw; 0 for what is not numbered."""
@@ -129,6 +135,7 @@ class Desk:
     explained_at: str
     diagnosis: Diagnosis | None
     moments: tuple[Moment, ...]
+    """All but the beliefs, which the story shows as they moved."""
     lasted: str
     marks: Marks | None
 
@@ -148,15 +155,13 @@ def desk_of(spec: LabSpec, log: Sequence[Logged], mark: Mapping[str, Any] | None
     said = next((each for each in reversed(log) if each.kind == "explain"), None)
     diagnosed = next((each for each in reversed(log) if each.kind == "diagnose"), None)
     text = str(said.payload.get("text", "")) if said else ""
-    citations = list(diagnosed.payload.get("citations", [])) if diagnosed else []
-    lasted_s = max((each.at_s or 0 for each in log), default=0)
     return Desk(
         explanation=text,
         words=len(text.split()),
         explained_at=clock(said.at_s or 0) if said else "",
         diagnosis=_diagnosis(spec, diagnosed, log) if diagnosed else None,
-        moments=tuple(_moments(spec, log, citations, lasted_s)),
-        lasted=clock(lasted_s),
+        moments=tuple(each for each in moments_of(spec, log) if each.kind != "beliefs"),
+        lasted=clock(max((each.at_s or 0 for each in log), default=0)),
         marks=_marks(spec, mark) if mark else None,
     )
 
@@ -164,9 +169,11 @@ def desk_of(spec: LabSpec, log: Sequence[Logged], mark: Mapping[str, Any] | None
 # ----------------------------------------------------------------------------------------- moments
 
 
-def _moments(
-    spec: LabSpec, log: Iterable[Logged], citations: Sequence[Mapping[str, Any]], lasted_s: int
-) -> Iterable[Moment]:
+def moments_of(spec: LabSpec, log: Sequence[Logged]) -> Iterator[Moment]:
+    """Yield the moments of a log: what was read, changed, waited for, believed and said, in order."""
+    diagnosed = next((each for each in reversed(log) if each.kind == "diagnose"), None)
+    citations = list(diagnosed.payload.get("citations", [])) if diagnosed else []
+    lasted_s = max((each.at_s or 0 for each in log), default=0)
     for each in log:
         outcome = each.outcome or {}
         kind = str(outcome.get("kind", "")) if each.kind == "command" else str(each.kind)
@@ -175,13 +182,14 @@ def _moments(
         number, at_s, cost_s = int(outcome.get("number", 0)), each.at_s or 0, each.cost_s
         takes_time = cost_s > 0 and lasted_s > 0
         yield Moment(
+            seq=each.seq,
             kind=kind,
             number=number,
             at=clock(at_s),
             cost=clock(cost_s) if cost_s else "",
             title=_title(spec, kind, each),
             values=tuple(
-                Value(_signal_title(spec, key), shown_value(spec, key, value))
+                Value(signal_title(spec, key), shown_value(spec, key, value))
                 for key, value in outcome.get("signals", {}).items()
             ),
             line=str(each.payload.get("line", "")),
@@ -213,9 +221,19 @@ def _title(spec: LabSpec, kind: str, entry: Logged) -> str:
     if kind == "diagnose":
         mechanism = spec.mechanisms.get(payload.get("mechanism", ""))
         return mechanism.title if mechanism else "No mechanism named"
+    if kind == "beliefs":
+        return ", ".join(
+            f"{letter} {_sure(payload[key])}"
+            for letter, key in zip(ascii_uppercase, spec.hypotheses, strict=False)
+            if key in payload
+        )
     if kind == "explain":
         return f"{len(str(payload.get('text', '')).split())} words"
     return str(outcome.get("text", "")).partition("\n")[0]
+
+
+def _sure(percent: object) -> str:
+    return "ruled out" if percent == 0 else f"{percent} %"
 
 
 # --------------------------------------------------------------------------------------- diagnosis
@@ -247,7 +265,7 @@ def _diagnosis(spec: LabSpec, entry: Logged, log: Sequence[Logged]) -> Diagnosis
         cited.append(
             Cited(
                 number,
-                _signal_title(spec, key),
+                signal_title(spec, key),
                 shown_value(spec, key, value),
                 _role(spec, citation),
             )
@@ -292,7 +310,8 @@ def _marks(spec: LabSpec, mark: Mapping[str, Any]) -> Marks:
 # ------------------------------------------------------------------------------------------- words
 
 
-def _signal_title(spec: LabSpec, key: str) -> str:
+def signal_title(spec: LabSpec, key: str) -> str:
+    """Return what people call a signal, or a promise that a verification looked at."""
     signal, promise = spec.signals.get(key), spec.promise(key)
     return signal.title if signal else promise.title if promise else key
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from labs import keys_views, queue_views, review_views, without_views
+from labs import keys_views, queue_views, review_views, story_views, without_views
 
 _review = "reviews/<uuid:public_id>/"
 
@@ -17,6 +17,7 @@ urlpatterns = [
     path(_review + "keep/", review_views.keep, name="review-keep"),
     path(_review + "skip/", review_views.skip, name="review-skip"),
     path(_review + "free/", queue_views.free, name="review-free"),
+    path(_review + "story/", story_views.show, name="review-story"),
     path(_review + "without/", without_views.show, name="review-without"),
     path(_review + "release/", review_views.release, name="review-release"),
 ]

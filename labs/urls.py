@@ -36,6 +36,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(_attempt + "again/", commands.again, name="again"),
     path(_attempt + "give-up/", endings.give_up, name="give-up"),
     path(_attempt + "debrief/", debrief_page.show, name="debrief"),
+    path(_attempt + "story/", debrief_page.story, name="story"),
     path(_attempt + "points/", points_page.show, name="points"),
     path(_attempt + "points/take-back/", points_page.take_back, name="points-take-back"),
     path("remarkings/", remarking_pages.index, name="remarkings"),

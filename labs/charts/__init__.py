@@ -9,6 +9,7 @@ from labs.charts.axes import Figure, Points
 from labs.charts.lanes import Bar, Done, Label, Lane, lane, shown_until_s
 from labs.charts.numbers import number
 from labs.charts.panels import panel_figure
+from labs.charts.story import Spot, StoryStrip, story_strip
 from labs.charts.value import value_figure
 
 __all__ = [
@@ -18,11 +19,14 @@ __all__ = [
     "Label",
     "Lane",
     "Points",
+    "Spot",
+    "StoryStrip",
     "alarm_figure",
     "lane",
     "number",
     "panel_figure",
     "paths_figure",
     "shown_until_s",
+    "story_strip",
     "value_figure",
 ]

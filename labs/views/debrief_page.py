@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -14,6 +15,7 @@ from labs.debrief import debrief
 from labs.logged import entries_of
 from labs.models import Action, Attempt
 from labs.room import room_of
+from labs.story_page import story_page
 from labs.views.access import attempt_or_404
 from labs.views.prose import prose
 
@@ -49,3 +51,16 @@ def show(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
         "review": outcomes.shown_to_learner(attempt),
     }
     return render(request, "labs/debrief.html", context)
+
+
+@require_safe
+@never_cache
+@learner_required
+def story(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
+    """Show a learner their own marked attempt at one of its moments."""
+    attempt = attempt_or_404(request, public_id)
+    if attempt.status != Attempt.Status.MARKED or attempt.mark is None:
+        return redirect(attempt)
+    address = reverse("labs:story", args=[public_id])
+    back = {"href": reverse("labs:debrief", args=[public_id]), "name": "The debrief"}
+    return story_page(request, attempt, address=address, back=back, is_own=True)

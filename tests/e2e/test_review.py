@@ -235,3 +235,23 @@ def test_a_round_of_marking_anew_reaches_its_end_on_the_page(
     axe(page)
     no_sideways_scroll(page)
     assert complaints == []
+
+
+def test_a_story_is_scrubbed_by_arrow_keys(
+    new_page, sign_in, theme, width, axe, no_sideways_scroll, complaints, desk
+):
+    page = new_page(theme=theme, width=width)
+    sign_in(page, "grader")
+    page.goto(desk)
+    page.get_by_role("link", name="scrub through them").click()
+    page.get_by_text("moment 1 of 7").wait_for()
+    page.wait_for_load_state()  # Its keys work once its script is there.
+    page.keyboard.press("ArrowRight")
+    page.get_by_text("moment 2 of 7").wait_for()
+    page.wait_for_url("**/story/?at=1#m1")
+    axe(page)
+    no_sideways_scroll(page)
+    page.locator("#place").press("End")
+    page.get_by_text("moment 7 of 7").wait_for()
+    page.locator("#place[aria-valuetext^='Moment 7 of 7']").wait_for()
+    assert complaints == []

@@ -3,7 +3,7 @@
 import pytest
 
 from labs.catalogue import labs
-from labs.review_desk import _signal_title, shown_value
+from labs.review_desk import signal_title, shown_value
 
 SPEC = labs()["preemption-storm"]
 
@@ -20,4 +20,4 @@ SPEC = labs()["preemption-storm"]
     ],
 )
 def test_a_value_is_told_with_its_title_and_its_unit(key, value, title, shown):
-    assert (_signal_title(SPEC, key), shown_value(SPEC, key, value)) == (title, shown)
+    assert (signal_title(SPEC, key), shown_value(SPEC, key, value)) == (title, shown)
