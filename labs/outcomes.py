@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from labs.catalogue import labs
 from labs.models import Review, ReviewOutcome
 from labs.review_points import points_of
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
     from labs.models import Attempt
 
 
@@ -55,8 +58,18 @@ class ShownReview:
 def shown_to_learner(attempt: Attempt) -> ShownReview | None:
     """Return what an attempt's readings came to; None before: a draft is nobody's but the grader's."""
     outcome = ReviewOutcome.objects.filter(attempt=attempt).first()
-    if outcome is None:
-        return None
+    return None if outcome is None else _shown(outcome, attempt)
+
+
+def totals_shown(attempts: QuerySet[Attempt]) -> dict[int, tuple[float, int]]:
+    """Return the points that learners see, and the most that there are, of the attempts that have an outcome: one query."""
+    rows = ReviewOutcome.objects.filter(attempt__in=attempts, attempt__lab_slug__in=labs())
+    rows = rows.select_related("attempt").defer("attempt__mark", "attempt__panel")
+    shown = ((each.attempt_id, _shown(each, each.attempt)) for each in rows)
+    return {key: (each.total, each.of) for key, each in shown}
+
+
+def _shown(outcome: ReviewOutcome, attempt: Attempt) -> ShownReview:
     rubric = attempt.spec.rubric
     given = [*outcome.points, *[0] * len(rubric)]
     items = tuple(

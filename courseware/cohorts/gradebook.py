@@ -41,7 +41,7 @@ class Try:
     finished_at: datetime | None = None
     total: float | None = None
     """0 to 100, once marked."""
-    review: tuple[int, int] | None = None
+    review: tuple[float, int] | None = None
     """Points of its released review, and the most that there are."""
     to_review: bool = False
     """Whether its explanation waits for a reader."""
@@ -61,7 +61,7 @@ class Cell:
     """The number in the cell, as text."""
     notes: tuple[str, ...] = ()
     """What one has to know of the number: "late at 50 %", "extra time 25 %"."""
-    review: tuple[int, int] | None = None
+    review: tuple[float, int] | None = None
     attempts: int = 0
     """Of a lab, those that were marked."""
 

@@ -59,5 +59,5 @@ def _texts(column: Column, cell: Cell) -> tuple[str, ...]:
     words = (states, "; ".join(cell.notes))
     if column.kind != "lab":
         return (cell.told, *words)
-    points, of = cell.review or ("", "")
-    return (cell.told, str(cell.attempts), *words, str(points), str(of))
+    review = (f"{cell.review[0]:g}", str(cell.review[1])) if cell.review else ("", "")
+    return (cell.told, str(cell.attempts), *words, *review)

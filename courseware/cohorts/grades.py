@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
 
 from courseware.cohorts.assigned import items
@@ -22,14 +22,14 @@ from courseware.cohorts.gradebook import (
 )
 from courseware.cohorts.policies import begins_at, policy_of
 from courseware.models import Assignment
-from labs.catalogue import labs
-from labs.models import Attempt
+from labs.models import Attempt, Review
+from labs.outcomes import totals_shown
 from lessons import content
 from lessons.drills.marking import FIRST, FIX, MECHANISM, STRUCK
 from lessons.models import CheckTry, DrillAttempt, StationRead
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from courseware.cohorts.policy import Policy
@@ -127,7 +127,7 @@ def _cell(
 
 
 def work_of(people: Sequence[int], assignments: Iterable[Assignment]) -> Work:
-    """Return what people did of assignments, in four queries at most."""
+    """Return what people did of assignments, in five queries at most."""
     slugs: dict[str, set[str]] = defaultdict(set)
     for each in assignments:
         slugs[each.kind].add(each.slug)
@@ -160,28 +160,16 @@ def _read(work: Work, people: Sequence[int], lessons: set[str]) -> None:
         work.tried[learner, lesson].add(check)
 
 
-def tries_of(people: Sequence[int], slugs: Iterable[str]) -> Iterable[tuple[Place, Try]]:
-    """Yield attempts at labs with their reviews, in the order in which they were begun."""
-    rows = Attempt.objects.filter(learner__in=people, lab_slug__in=slugs).order_by(
-        "started_at", "pk"
-    )
-    for (
-        learner,
-        slug,
-        status,
-        started,
-        finished,
-        points,
-        review,
-        released,
-        given,
-    ) in rows.values_list(
-        *("learner", "lab_slug", "status", "started_at", "finished_at", "total"),
-        *("review", "review__released_at", "review__points"),
+def tries_of(people: Sequence[int], slugs: Iterable[str]) -> Iterator[tuple[Place, Try]]:
+    """Yield attempts at labs with what their readings came to, in the order in which they were begun."""
+    rows = Attempt.objects.filter(learner__in=people, lab_slug__in=slugs)
+    told = totals_shown(rows)
+    has_review = Exists(Review.objects.filter(attempt=OuterRef("pk")))
+    found = rows.annotate(has_review=has_review).order_by("started_at", "pk")
+    for pk, learner, slug, status, started, finished, points, reviewed in found.values_list(
+        *("pk", "learner", "lab_slug", "status", "started_at", "finished_at", "total"),
+        "has_review",
     ):
-        read = None
-        if released is not None:
-            read = sum(each for each in given if each is not None), rubric_points(slug)
         yield (
             (learner, slug),
             Try(
@@ -189,13 +177,7 @@ def tries_of(people: Sequence[int], slugs: Iterable[str]) -> Iterable[tuple[Plac
                 started,
                 finished,
                 None if points is None else float(points),
-                read,
-                to_review=review is not None and released is None,
+                told.get(pk),
+                to_review=reviewed and pk not in told,
             ),
         )
-
-
-def rubric_points(slug: str) -> int:
-    """Return the points that a lab's rubric holds."""
-    spec = labs().get(slug)
-    return sum(each.points for each in spec.rubric) if spec else 0

@@ -11,12 +11,13 @@ from django.urls import reverse
 from django.utils.html import strip_tags
 
 from courseware.cohorts.gradebook import shade
-from courseware.cohorts.grades import DRILL_POINTS, book, rubric_points
+from courseware.cohorts.grades import DRILL_POINTS, book
 from courseware.cohorts.policies import begins_at, policy_of
 from courseware.cohorts.shown import whys
 from labs.catalogue import labs
 from labs.incident import clock
 from labs.models import Attempt
+from labs.outcomes import totals_shown
 from lessons import content, record
 from lessons.calibration_cards import calibration_card
 from lessons.check_cards import inline
@@ -62,7 +63,7 @@ class Handled:
     """Incident minutes, m:ss."""
     passed: bool
     parts: tuple[PartOf, ...]
-    review: tuple[int, int] | None
+    review: tuple[float, int] | None
     """Released points, and the most that there are."""
 
 
@@ -137,19 +138,17 @@ PARTS = ("Scope", "Localisation", "Mechanism", "Evidence", "Mitigation", "Econom
 
 def _handled(person: User, since: datetime) -> Iterator[Handled]:
     rows = Attempt.objects.of(person).filter(started_at__gte=since).defer("panel")
-    for each in rows.select_related("review").order_by("-started_at", "-pk"):
+    told = totals_shown(rows)
+    for each in rows.order_by("-started_at", "-pk"):
         spec, mark = labs().get(each.lab_slug), each.mark or {}
         marked = each.status == Attempt.Status.MARKED
-        review = getattr(each, "review", None)
         yield Handled(
             each,
             f"Lab {spec.number}, {spec.title}" if spec else each.lab_slug,
             clock(each.clock_s),
             bool(marked and mark.get("passed")),
             tuple(_parts(mark.get("parts", []))) if marked else (),
-            (review.score, rubric_points(each.lab_slug))
-            if review is not None and review.released_at is not None
-            else None,
+            told.get(each.pk),
         )
 
 
