@@ -3,7 +3,7 @@
 import pytest
 
 from labs.catalogue import labs
-from labs.review_desk import signal_title, shown_value
+from labs.review_desk import shown_value, signal_title
 
 SPEC = labs()["preemption-storm"]
 
