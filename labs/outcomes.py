@@ -8,28 +8,71 @@ from typing import TYPE_CHECKING
 
 from labs.catalogue import labs
 from labs.models import Review, ReviewOutcome
-from labs.review_points import points_of
+from labs.moderation import difference, is_drawn, mean
+from labs.reading_rules import rules_of
+from labs.review_points import as_stored, by_item, items_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from django.db.models import QuerySet
 
     from labs.models import Attempt
+
+Basis = ReviewOutcome.Basis
 
 
 def settle(attempt: Attempt, now: datetime) -> ReviewOutcome | None:
     """Store what the readings of an attempt come to; None while one of them is still to be done.
 
+    A first reading that is drawn is followed by a second; two that lie too far apart by a third, which decides.
     Called in the transaction in which a reader has released theirs. Called twice, it changes nothing.
     """
-    readings = list(Review.objects.select_related("attempt").filter(attempt=attempt))
+    readings = list(Review.objects.filter(attempt=attempt).order_by("reading"))
     if not readings or any(each.released_at is None for each in readings):
         return None
-    last = max(readings, key=lambda each: each.reading)
+    rules = rules_of(attempt.lab_slug)
+    given = [by_item(attempt, each.points) for each in readings]
+    basis, points, comment = Basis.ONE, given[-1], readings[-1].comment
+    match len(readings):
+        case 1 if is_drawn(attempt.public_id, rules.second_percent):
+            _ask_for_another(readings)
+            return None
+        case 2 if difference(*given) > rules.most_difference:
+            _ask_for_another(readings)
+            return None
+        case 2:
+            basis, points = Basis.MEAN, mean(*given)
+            comment = "\n\n".join(each.comment for each in readings if each.comment)
+        case 3:
+            basis = Basis.THIRD
     found, _ = ReviewOutcome.objects.get_or_create(
         attempt=attempt,
-        defaults={"points": points_of(last), "comment": last.comment, "released_at": now},
+        defaults={
+            "basis": basis,
+            "points": as_stored(attempt, points),
+            "comment": comment,
+            "names_readers": rules.learners_see_readers,
+            "released_at": now,
+        },
     )
     return found
+
+
+def _ask_for_another(readings: Sequence[Review]) -> None:
+    """Put one more reading into the queue. It waits since the first one does: its learner has waited as long."""
+    first = readings[0]
+    Review.objects.get_or_create(
+        attempt_id=first.attempt_id,
+        reading=len(readings) + 1,
+        defaults={"created_at": first.created_at},
+    )
+
+
+def open_readings(attempts: Iterable[int]) -> dict[int, int]:
+    """Return which reading is still to be done, by attempt; those that wait for none are left out."""
+    rows = Review.objects.to_read().filter(attempt__in=list(attempts))
+    return dict(rows.values_list("attempt", "reading"))
 
 
 # ------------------------------------------------------------------------------ what the learner sees
@@ -46,19 +89,24 @@ class ShownItem:
 
 @dataclass(frozen=True)
 class ShownReview:
-    """What was released of an attempt's readings, as the learner sees it. Who read it is not said."""
+    """What was released of an attempt's readings, as the learner sees it."""
 
     items: tuple[ShownItem, ...]
     total: float
     of: int
     comment: str
     released_at: datetime
+    basis: str = Basis.ONE
+    readers: tuple[str, ...] = ()
+    """Who read it; empty where the rules do not tell."""
 
 
 def shown_to_learner(attempt: Attempt) -> ShownReview | None:
     """Return what an attempt's readings came to; None before: a draft is nobody's but the grader's."""
     outcome = ReviewOutcome.objects.filter(attempt=attempt).first()
-    return None if outcome is None else _shown(outcome, attempt)
+    if outcome is None:
+        return None
+    return _shown(outcome, attempt, _readers(attempt) if outcome.names_readers else ())
 
 
 def totals_shown(attempts: QuerySet[Attempt]) -> dict[int, tuple[float, int]]:
@@ -69,12 +117,12 @@ def totals_shown(attempts: QuerySet[Attempt]) -> dict[int, tuple[float, int]]:
     return {key: (each.total, each.of) for key, each in shown}
 
 
-def _shown(outcome: ReviewOutcome, attempt: Attempt) -> ShownReview:
-    rubric = attempt.spec.rubric
-    given = [*outcome.points, *[0] * len(rubric)]
+def _shown(
+    outcome: ReviewOutcome, attempt: Attempt, readers: tuple[str, ...] = ()
+) -> ShownReview:
+    given = by_item(attempt, outcome.points)
     items = tuple(
-        ShownItem(item.title, points or 0, item.points)
-        for item, points in zip(rubric, given, strict=False)
+        ShownItem(item.title, given[item.key] or 0, item.points) for item in items_of(attempt)
     )
     return ShownReview(
         items,
@@ -82,4 +130,11 @@ def _shown(outcome: ReviewOutcome, attempt: Attempt) -> ShownReview:
         sum(item.of for item in items),
         outcome.comment,
         outcome.released_at,
+        outcome.basis,
+        readers,
     )
+
+
+def _readers(attempt: Attempt) -> tuple[str, ...]:
+    rows = attempt.reviews.exclude(claimed_by=None).select_related("claimed_by")
+    return tuple(str(each.claimed_by) for each in rows.order_by("reading"))

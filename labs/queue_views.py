@@ -14,9 +14,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from courseware.people import grader_required, instructor_required, may_author, signed_in
 from labs import review_queue, reviews
 from labs.models import GraderSettings
+from labs.names import sees_names
+from labs.reading_rules import EVERY_LAB, newest
 from labs.review_desk import pseudonym
 from labs.review_forms import FreeForm
-from labs.review_rows import OWN, page, queue_of, review_or_404, row_of
+from labs.review_rows import OWN, page, queue_of, review_or_404, row_of, rows_of
 from labs.reviews import Conflict, Standing
 
 if TYPE_CHECKING:
@@ -142,17 +144,17 @@ def _queue_page(
 ) -> HttpResponse:
     grader, now = signed_in(request), timezone.now()
     midnight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
-    listed = queue_of(grader, now)
+    listed, everywhere = queue_of(grader, now), newest(EVERY_LAB)
     context = {
         **listed,
         "now": now,
         "order": review_queue.settings_of(grader).order,
         "has_begun": any(row.standing in OWN for row in listed["rows"]),
-        "released": [
-            row_of(each, grader, now) for each in reviews.released_since(grader, midnight)
-        ],
+        "released": rows_of(list(reviews.released_since(grader, midnight)), grader, now),
         "midnight": midnight,
         "may_author": may_author(grader),
+        "sees_names": sees_names(grader, everywhere),
+        "readers_named": everywhere.learners_see_readers,
         "conflict": row_of(conflict.review, grader, now) if conflict else None,
     }
     return page(request, "labs/review_queue.html", context, status)

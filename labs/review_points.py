@@ -2,13 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from labs.models import Review
+    from collections.abc import Mapping
+
+    from labs.models import Attempt, Review
 
 type Points = list[int | None]
 """Points in the order of the lab's rubric; None is an item that is not decided yet."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One item of an attempt's rubric, by its key."""
+
+    key: str
+    title: str
+    points: int
+
+
+def items_of(attempt: Attempt) -> tuple[Item, ...]:
+    """Return the items of an attempt's rubric, in their order."""
+    rubric = attempt.spec.rubric
+    return tuple(Item(str(place), each.title, each.points) for place, each in enumerate(rubric, 1))
+
+
+def by_item(attempt: Attempt, stored: list[float | None]) -> dict[str, float | None]:
+    """Return stored points by the key of their item; None where nothing is stored."""
+    items = items_of(attempt)
+    padded = [*stored, *[None] * len(items)]
+    return {item.key: given for item, given in zip(items, padded, strict=False)}
+
+
+def as_stored(attempt: Attempt, given: Mapping[str, float | None]) -> list[float | None]:
+    """Return points by item as a row stores them: what ``by_item`` reads."""
+    return [given.get(item.key) for item in items_of(attempt)]
 
 
 def points_of(review: Review) -> Points:

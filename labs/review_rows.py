@@ -12,18 +12,21 @@ from django.http import Http404
 from django.shortcuts import render
 
 from courseware.people import may_author, signed_in
-from labs import review_keys, review_queue, reviews
+from labs import outcomes, review_keys, review_queue, reviews
+from labs.names import author_of
+from labs.reading_rules import rules_of_all
 from labs.review_desk import pseudonym, waited
 from labs.review_points import points_of, total_of
 from labs.reviews import Standing
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from uuid import UUID
 
     from django.http import HttpRequest, HttpResponse
 
     from courseware.models import User
-    from labs.models import Review
+    from labs.models import ReadingRules, Review
 
 MOST_ROWS = 50
 """The queue shows its oldest; the rest is counted."""
@@ -38,6 +41,8 @@ class Row:
 
     review: Review
     name: str
+    author: str
+    """Who wrote it; empty for whoever is not told."""
     lab: str
     waited: str
     standing: Standing
@@ -47,14 +52,49 @@ class Row:
     total: int = 0
     """Points that are given, of how many there are."""
     of: int = 0
+    open_reading: int = 0
+    """A reading of the same attempt that is still to be done, where this one is released; 0 is none."""
+    is_kept_from: bool = False
+    """Whether the points are not for this grader's eyes: a second reader must not know them."""
 
 
-def row_of(review: Review, grader: User, now: datetime, *, skips: int = 0) -> Row:
+def rows_of(found: Sequence[Review], grader: User, now: datetime) -> list[Row]:
+    """Return reviews as rows; instructors are told how often each was skipped."""
+    skips = review_queue.skips_of(found) if may_author(grader) else {}
+    still_open = outcomes.open_readings(each.attempt_id for each in found if each.released_at)
+    rules = rules_of_all(each.attempt.lab_slug for each in found)
+    return [
+        _row(
+            each,
+            grader,
+            now,
+            rules=rules[each.attempt.lab_slug],
+            skips=skips.get(each.pk, 0),
+            open_reading=still_open.get(each.attempt_id, 0) if each.released_at else 0,
+        )
+        for each in found
+    ]
+
+
+def row_of(review: Review, grader: User, now: datetime) -> Row:
     """Return a review as a row."""
+    return rows_of([review], grader, now)[0]
+
+
+def _row(
+    review: Review,
+    grader: User,
+    now: datetime,
+    *,
+    rules: ReadingRules,
+    skips: int,
+    open_reading: int,
+) -> Row:
     left = review.lease_until - now if review.lease_until else None
     return Row(
         review=review,
         name=pseudonym(review.attempt.public_id),
+        author=author_of(review.attempt, grader, rules),
         lab=review.attempt.spec.title,
         waited=waited(now - review.created_at),
         standing=reviews.standing(review, grader, now),
@@ -62,6 +102,8 @@ def row_of(review: Review, grader: User, now: datetime, *, skips: int = 0) -> Ro
         skips=skips,
         total=total_of(points_of(review)),
         of=sum(item.points for item in review.attempt.spec.rubric),
+        open_reading=open_reading,
+        is_kept_from=reviews.is_kept_from(review, grader, open_reading),
     )
 
 
@@ -69,8 +111,7 @@ def queue_of(grader: User, now: datetime) -> dict[str, Any]:
     """Return what waits: the oldest rows, how many wait in all, and how many are not shown."""
     waiting = reviews.waiting(grader)
     shown = list(waiting[:MOST_ROWS])
-    skips = review_queue.skips_of(shown) if may_author(grader) else {}
-    rows = [row_of(each, grader, now, skips=skips.get(each.pk, 0)) for each in shown]
+    rows = rows_of(shown, grader, now)
     count = len(rows) if len(rows) < MOST_ROWS else waiting.count()
     return {"rows": rows, "count": count, "more": count - len(rows)}
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from labs import keys_views, queue_views, review_views, story_views, without_views
+from labs import keys_views, queue_views, review_views, rules_views, story_views, without_views
 
 _review = "reviews/<uuid:public_id>/"
 
@@ -11,6 +11,8 @@ urlpatterns = [
     path("reviews/next/", queue_views.following, name="review-next"),
     path("reviews/keys/", keys_views.keys, name="review-keys"),
     path("reviews/load/", keys_views.load, name="review-load"),
+    path("reviews/rules/", rules_views.rules, name="review-rules"),
+    path("reviews/rules/<slug:slug>/", rules_views.rules_of_lab, name="review-rules-lab"),
     path("reviews/order/", queue_views.order, name="review-order"),
     path(_review, review_views.desk, name="review"),
     path(_review + "claim/", queue_views.claim, name="review-claim"),

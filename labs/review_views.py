@@ -12,8 +12,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from courseware.people import grader_required, signed_in
-from labs import queue_views, review_queue, reviews
+from labs import outcomes, queue_views, review_queue, reviews
 from labs.models import Action
+from labs.reading_rules import rules_of
 from labs.review_desk import desk_of, pseudonym
 from labs.review_forms import ReviewForm, SkipForm
 from labs.review_points import points_of, total_of
@@ -166,6 +167,7 @@ def release(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
         "items": list(zip(rubric, points, strict=True)),
         "total": total_of(points),
         "of": sum(item.points for item in rubric),
+        "rules": rules_of(review.attempt.lab_slug),
     }
     return render(request, "labs/review_release.html", context)
 
@@ -185,11 +187,23 @@ def _release(request: HttpRequest, review: Review) -> HttpResponseBase:
             form.ask_to_decide(refused.places)
         return _desk_page(request, now, form=form, unreleased=True, status=409)
     if done:
-        name = pseudonym(review.attempt.public_id)
-        messages.success(request, f"{name} is released: its learner sees your points and comment.")
+        messages.success(request, _what_follows(review))
     if request.POST.get("then") == "next":
         return queue_views.go_on(request)
     return redirect("labs:review-queue")
+
+
+def _what_follows(review: Review) -> str:
+    """Return what a release leads to, in a sentence."""
+    name = pseudonym(review.attempt.public_id)
+    match outcomes.open_readings([review.attempt_id]).get(review.attempt_id):
+        case reviews.SECOND:
+            return f"{name} is released. It was drawn for a second reading: its learner sees the points after that."
+        case reviews.THIRD:
+            return f"{name} is released. The two readings lie far apart: a third reader decides, then its learner sees it."
+    if review.reading == reviews.SECOND:
+        return f"{name} is released: its learner sees the mean of two readings, and both comments."
+    return f"{name} is released: its learner sees your points and comment."
 
 
 # ------------------------------------------------------------------------------------------ pieces
@@ -247,6 +261,7 @@ def _desk_page(
             version = form.cleaned_data.get("version", 0)
     log = list(attempt.actions.filter(status=Action.Status.DONE))
     stored = points_of(review)
+    earlier = reviews.earlier_readings(review)
     context = {
         **queue_of(grader, now),
         **lease,
@@ -263,6 +278,8 @@ def _desk_page(
         "unreleased": unreleased,
         "unskipped": unskipped,
         "stored": list(zip(spec.rubric, stored, strict=True)),
+        "earlier": earlier,
+        "side_by_side": list(zip(spec.rubric, *map(points_of, earlier), strict=True)),
         "stored_total": total_of(stored),
         "most_characters": reviews.MOST_COMMENT_CHARACTERS,
     }

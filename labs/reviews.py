@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 LEASE = timedelta(minutes=30)
 """A claim lasts this long from the claim or the last save."""
 MOST_COMMENT_CHARACTERS = 4000
+SECOND, THIRD = 2, 3
+"""Readings: the second is blind to the first, the third sees both and decides."""
 
 
 class Standing(StrEnum):
@@ -67,11 +69,16 @@ class Undecided(Exception):  # noqa: N818
 
 
 def open_to(grader: User) -> QuerySet[Review]:
-    """Return the reviews that a grader may see: all but those of their own attempts."""
+    """Return the reviews that a grader may see.
+
+    Left out are their own attempts, and whatever is still to be read of an attempt that they have read already.
+    """
+    rows = Review.objects.select_related("attempt__learner", "claimed_by")
+    read = Review.objects.exclude(released_at=None).filter(claimed_by=grader.pk)
     return (
-        Review.objects.select_related("attempt", "claimed_by")
-        .filter(attempt__lab_slug__in=labs())
+        rows.filter(attempt__lab_slug__in=labs())
         .exclude(attempt__learner=grader.pk)
+        .exclude(released_at=None, attempt__in=read.values("attempt"))
     )
 
 
@@ -83,6 +90,20 @@ def waiting(grader: User) -> QuerySet[Review]:
 def released_since(grader: User, moment: datetime) -> QuerySet[Review]:
     """Return what was released since ``moment``, by anybody, the latest first."""
     return open_to(grader).filter(released_at__gte=moment).order_by("-released_at", "pk")
+
+
+def is_kept_from(review: Review, grader: User, open_reading: int | None) -> bool:
+    """Whether the points of a released reading are not shown to a grader: a second reader must not know them."""
+    is_own = review.claimed_by_id == grader.pk
+    return review.released_at is not None and open_reading == SECOND and not is_own
+
+
+def earlier_readings(review: Review) -> list[Review]:
+    """Return the two readings between which a third decides, in their order; none for a first or a second."""
+    if review.reading != THIRD:
+        return []
+    rows = Review.objects.select_related("attempt").filter(attempt=review.attempt_id)
+    return list(rows.filter(reading__lt=THIRD).order_by("reading"))
 
 
 def standing(review: Review, grader: User, now: datetime | None = None) -> Standing:

@@ -2,6 +2,7 @@
 
 from labs.models.attempts import Action, Attempt, next_seq
 from labs.models.marks import KeptReruns, MarkChange, MarkOverride, PlannedMark, Remarking
+from labs.models.reading_rules import ReadingRules
 from labs.models.reviews import GraderSettings, PointsChange, Review, ReviewOutcome, ReviewReturn
 from labs.models.without_runs import WithoutRun
 from labs.models.work import Checkpoint, InformationTable, Outbox
@@ -18,6 +19,7 @@ __all__ = [
     "Outbox",
     "PlannedMark",
     "PointsChange",
+    "ReadingRules",
     "Remarking",
     "Review",
     "ReviewOutcome",

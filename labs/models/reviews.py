@@ -87,6 +87,8 @@ class ReviewOutcome(models.Model):
     comment = models.TextField(blank=True)
     version = models.PositiveIntegerField(default=1)
     """Counts changes after the release; each is a PointsChange."""
+    names_readers = models.BooleanField(default=False)
+    """Whether its learner is told who read it, by the rules that held when it was settled."""
     released_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     def __str__(self) -> str:

@@ -37,3 +37,29 @@ def test_a_review_is_shown_once_it_is_released(learner_client, marked):
     page = text(learner_client.get(url("debrief", marked)))
     assert "Clear." in page
     assert "6 of 9" in page
+
+
+def test_the_debrief_says_who_read_it_only_if_the_rules_did(learner_client, marked, grader):
+    grader.name = "Ottokar Zwickenpflug"
+    grader.save()
+    now = timezone.now()
+    Review.objects.create(
+        attempt=marked, points=[2] * 4 + [1], comment="Clear.", claimed_by=grader, released_at=now
+    )
+    outcome = outcomes.settle(marked, now)
+    for told in (False, True):
+        outcome.names_readers = told
+        outcome.save()
+        page = learner_client.get(url("debrief", marked)).content.decode()
+        assert ("Zwickenpflug" in page) is told
+        assert grader.email not in page
+
+
+def test_a_mean_says_that_it_is_one_and_keeps_its_halves(learner_client, marked):
+    now = timezone.now()
+    for reading, points in enumerate(([2, 1, 0, 2, 1], [2, 2, 0, 2, 1]), start=1):
+        Review.objects.create(attempt=marked, reading=reading, points=points, released_at=now)
+    outcomes.settle(marked, now)
+    page = text(learner_client.get(url("debrief", marked)))
+    assert "+1.5 of 2" in page
+    assert "6.5 of 9 points: two people read it" in page
