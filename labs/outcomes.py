@@ -117,9 +117,7 @@ def totals_shown(attempts: QuerySet[Attempt]) -> dict[int, tuple[float, int]]:
     return {key: (each.total, each.of) for key, each in shown}
 
 
-def _shown(
-    outcome: ReviewOutcome, attempt: Attempt, readers: tuple[str, ...] = ()
-) -> ShownReview:
+def _shown(outcome: ReviewOutcome, attempt: Attempt, readers: tuple[str, ...] = ()) -> ShownReview:
     given = by_item(attempt, outcome.points)
     items = tuple(
         ShownItem(item.title, given[item.key] or 0, item.points) for item in items_of(attempt)
