@@ -1,4 +1,4 @@
-"""Whether a person may start something now. The one name of the cohorts that labs and lessons may use."""
+"""Whether a person may start something now, and whose work they read. All of the cohorts that labs and lessons may use."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from django.utils import timezone
 from courseware.cohorts.policies import begins_at, policy_of
 from courseware.cohorts.policy import standing
 from courseware.models import Assignment, Membership
-from courseware.people import may_review
+from courseware.people import may_review, seats_that_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
+
+    from django.db.models import QuerySet
 
     from courseware.models import User
 
@@ -62,3 +64,12 @@ def why_not(
             return ""
         refusals.append(found.why_not)
     return refusals[0]
+
+
+def whose_work_is_read_by(person: User) -> QuerySet[Membership] | None:
+    """Return the places of the learners whose work a person reads in their cohorts; None if they read everybody's."""
+    if may_review(person):
+        return None
+    return Membership.objects.present().filter(
+        role=Membership.Role.LEARNER, cohort__in=seats_that_read(person).values("cohort")
+    )

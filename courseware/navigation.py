@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.urls import NoReverseMatch, reverse
 
-from courseware.people import may_author, may_review
+from courseware.people import may_author, may_read_explanations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ NAVIGATION = (
     Entry("Lessons", "lessons:index"),
     Entry("Symptoms", "lookup:symptoms"),
     Entry("Labs", "labs:index"),
-    Entry("Review", "labs:review-queue", may_review),
+    Entry("Review", "labs:review-queue", may_read_explanations),
     Entry("Cohorts", "cohorts:index", may_author),
 )
 

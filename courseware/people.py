@@ -37,6 +37,21 @@ def may_review(user: User | AnonymousUser | None) -> bool:
     return _has_role(user, User.Role.GRADER, User.Role.INSTRUCTOR)
 
 
+def may_read_explanations(user: User | AnonymousUser | None) -> bool:
+    """Site graders and instructors read what anybody wrote; who has such a role in a cohort, what its learners did."""
+    if may_review(user):
+        return True
+    return isinstance(user, User) and user.is_active and seats_that_read(user).exists()
+
+
+def seats_that_read(user: User) -> QuerySet[Membership]:
+    """Return a person's places as a grader or an instructor, in cohorts that are not archived."""
+    roles = (Membership.Role.GRADER, Membership.Role.INSTRUCTOR)
+    return Membership.objects.present().filter(
+        person=user, role__in=roles, cohort__archived_at=None
+    )
+
+
 def may_author(user: User | AnonymousUser | None) -> bool:
     """Instructors decide who takes the course, and when."""
     return _has_role(user, User.Role.INSTRUCTOR)
@@ -100,6 +115,11 @@ def learner_required[**P](view: View[P]) -> View[P]:
 def grader_required[**P](view: View[P]) -> View[P]:
     """Let in those who may review; a visitor is sent to sign in, anyone else gets a 403."""
     return _required(may_review)(view)
+
+
+def reader_required[**P](view: View[P]) -> View[P]:
+    """Let in those who read explanations, of everybody or of a cohort; a visitor is sent to sign in, anyone else gets a 403."""
+    return _required(may_read_explanations)(view)
 
 
 def instructor_required[**P](view: View[P]) -> View[P]:

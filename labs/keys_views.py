@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from courseware.people import grader_required, may_author, signed_in
+from courseware.people import grader_required, may_author, reader_required, signed_in
 from labs import review_keys, review_load, review_queue
 from labs.review_desk import pseudonym
 from labs.review_forms import KeysForm
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@grader_required
+@reader_required
 def keys(request: HttpRequest) -> HttpResponseBase:
     """Show which key does what; with POST, store a grader's own, or the defaults again."""
     grader = signed_in(request)

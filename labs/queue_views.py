@@ -11,7 +11,13 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from courseware.people import grader_required, instructor_required, may_author, signed_in
+from courseware.people import (
+    instructor_required,
+    may_author,
+    may_review,
+    reader_required,
+    signed_in,
+)
 from labs import review_queue, reviews
 from labs.models import GraderSettings
 from labs.names import sees_names
@@ -32,14 +38,14 @@ if TYPE_CHECKING:
 
 @never_cache
 @require_safe
-@grader_required
+@reader_required
 def queue(request: HttpRequest) -> HttpResponseBase:
     """Show what waits to be read, and what was released today."""
     return _queue_page(request)
 
 
 @require_POST
-@grader_required
+@reader_required
 def claim(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     """Take a review for half an hour; the queue says so if another grader was faster."""
     review = review_or_404(request, public_id)
@@ -51,7 +57,7 @@ def claim(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
 
 
 @require_POST
-@grader_required
+@reader_required
 def following(request: HttpRequest) -> HttpResponseBase:
     """Claim the next free review and open it."""
     return go_on(request)
@@ -77,7 +83,7 @@ def go_on(request: HttpRequest) -> HttpResponseBase:
 
 
 @require_POST
-@grader_required
+@reader_required
 def order(request: HttpRequest) -> HttpResponseBase:
     """Store in which order Next hands reviews out; an order that there is not changes nothing."""
     wanted = request.POST.get("order", "")
@@ -153,6 +159,7 @@ def _queue_page(
         "released": rows_of(list(reviews.released_since(grader, midnight)), grader, now),
         "midnight": midnight,
         "may_author": may_author(grader),
+        "reads_everybody": may_review(grader),
         "sees_names": sees_names(grader, everywhere),
         "readers_named": everywhere.learners_see_readers,
         "conflict": row_of(conflict.review, grader, now) if conflict else None,

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from courseware.people import grader_required, signed_in
+from courseware.people import reader_required, signed_in
 from labs import outcomes, queue_views, review_queue, reviews
 from labs.models import Action
 from labs.reading_rules import rules_of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@grader_required
+@reader_required
 def desk(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     """Show an attempt and its rubric; with POST, save, keep, hand back, or go on to the release."""
     review = review_or_404(request, public_id)
@@ -107,7 +107,7 @@ def _saved(
 
 
 @require_POST
-@grader_required
+@reader_required
 def keep(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     """Renew the claim of a grader who is at work on the page; answer with what is left of it, or who has it now."""
     review, lost = review_or_404(request, public_id), False
@@ -121,7 +121,7 @@ def keep(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@grader_required
+@reader_required
 def skip(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     """Ask why; with POST, put the review back and never give it to this grader again."""
     review, grader = review_or_404(request, public_id), signed_in(request)
@@ -149,7 +149,7 @@ def skip(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@grader_required
+@reader_required
 def release(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     """Show what the learner will see and ask once more; with POST, release it."""
     review, grader = review_or_404(request, public_id), signed_in(request)

@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from courseware.admission import whose_work_is_read_by
 from labs import outcomes
 from labs.catalogue import labs
 from labs.models import Review
@@ -71,9 +72,13 @@ class Undecided(Exception):  # noqa: N818
 def open_to(grader: User) -> QuerySet[Review]:
     """Return the reviews that a grader may see.
 
-    Left out are their own attempts, and whatever is still to be read of an attempt that they have read already.
+    Left out are their own attempts, whatever is still to be read of an attempt that they have read already, and, for
+    those who read for cohorts, what nobody of those did.
     """
     rows = Review.objects.select_related("attempt__learner", "claimed_by")
+    learners = whose_work_is_read_by(grader)
+    if learners is not None:
+        rows = rows.filter(attempt__learner__in=learners.values("person"))
     read = Review.objects.exclude(released_at=None).filter(claimed_by=grader.pk)
     return (
         rows.filter(attempt__lab_slug__in=labs())

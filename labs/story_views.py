@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from courseware.people import grader_required
+from courseware.people import reader_required
 from labs.review_desk import pseudonym
 from labs.review_rows import review_or_404
 from labs.story_page import story_page
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @require_safe
 @never_cache
-@grader_required
+@reader_required
 def show(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     """Show an attempt that waits to be read, or was, at one of its moments."""
     review = review_or_404(request, public_id)

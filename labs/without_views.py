@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from courseware.people import grader_required
+from courseware.people import reader_required
 from labs import reruns, without, without_runs
 from labs.logged import log_of
 from labs.models import WithoutRun
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@grader_required
+@reader_required
 def show(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     """Show each change of an attempt with what leaving it out shows; with POST, have one left out."""
     review = review_or_404(request, public_id)
