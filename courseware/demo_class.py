@@ -1,7 +1,7 @@
 """A believable class: people who read, predict, answer and handle incidents, each in their own way.
 
 Everything that they did was done: their attempts are played through the same functions that pages and workers call,
-simulated and marked. Only the days are moved, so that a class does not begin and end in one minute.
+simulated and marked. Only days and pauses are moved, so that a class does not begin and end in one minute.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING
 from django.db.models import F
 from django.utils import timezone
 
+from courseware import demo_cohort, demo_reading
 from courseware.models import User
 from labs import attempts, outbox, plays, worker, worlds
 from labs.catalogue import labs
 from labs.models import Action, Attempt
 from labs.personas import Persona, play_of
-from lessons import computing, predictions, progress
-from lessons.content import lessons
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
     from random import Random
 
+    from labs.log import Entry
     from labs.specs import LabSpec
-    from lessons.content import Lesson, Station
 
 GIVEN = (
     "Amara", "Bo", "Chidi", "Dana", "Elif", "Farid", "Greta", "Hiro", "Ines", "Jonas", "Kavya", "Lena",
@@ -39,7 +39,6 @@ FAMILY = (
 )  # fmt: skip
 DAYS = 28
 """The class has taken so long by now."""
-WHY = "That is what I would expect from the numbers above."
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,8 @@ class Made:
 
     learners: int
     attempts: int
-    not_graded: int
+    without_mark: int
+    """Given up, or not graded."""
     mean: float
     """Of the marks, 0 to 100."""
 
@@ -58,20 +58,46 @@ def make_class(
 ) -> Made:
     """Make people and let them take the course. The same numbers give the same class, in an empty database."""
     done: list[Attempt] = []
+    people: list[User] = []
+    shared = _shared(attempts_each, seed)
     for number in range(learners):
         draws = random.Random(f"demo class:{seed}:{number}")
         user, persona = _person(number, seed, draws)
-        _read(user, persona, draws)
-        for slug in draws.sample(list(labs()), min(attempts_each, len(labs()))):
-            done.append(_attempt(user, labs()[slug], persona, draws))
+        people.append(user)
+        demo_reading.read(user, persona, draws, days=DAYS)
+        for spec, days_ago in _plan(shared, attempts_each, draws):
+            done.append(_attempt(user, spec, persona, draws, days_ago))
             tell(f"{user.name}: {done[-1].spec.title}, {_said(done[-1])}")
+    # Last: dates that have passed would have refused what is moved to before them.
+    demo_cohort.make_cohort(seed, shared, people, days=DAYS)
     marks = [float(each.total) for each in done if each.total is not None]
     mean = sum(marks) / len(marks) if marks else 0.0
     return Made(learners, len(done), len(done) - len(marks), mean)
 
 
+def _shared(attempts_each: int, seed: int) -> list[LabSpec]:
+    """Return the labs that everybody takes: half of what each does, so that there is a class to look at."""
+    draws = random.Random(f"demo class:{seed}:labs")
+    return draws.sample(list(labs().values()), min((attempts_each + 1) // 2, len(labs())))
+
+
+def _plan(
+    shared: Sequence[LabSpec], attempts_each: int, draws: Random
+) -> list[tuple[LabSpec, float]]:
+    """Return what one person takes, and how many days ago: what is shared around its due date, the rest at any time."""
+    rest = [spec for spec in labs().values() if spec not in shared]
+    own = draws.sample(rest, min(attempts_each - len(shared), len(rest)))
+    around = (draws.gauss(demo_cohort.due_days_ago(place) + 2, 2.5) for place in range(len(shared)))
+    plan = [
+        (spec, min(DAYS - 1.0, max(0.1, ago))) for spec, ago in zip(shared, around, strict=True)
+    ]
+    return plan + [(spec, draws.uniform(0, DAYS)) for spec in own]
+
+
 def _said(attempt: Attempt) -> str:
-    return "not graded" if attempt.total is None else f"{attempt.total} of 100"
+    if attempt.total is not None:
+        return f"{attempt.total} of 100"
+    return attempt.get_status_display().lower()
 
 
 def _person(number: int, seed: int, draws: Random) -> tuple[User, Persona]:
@@ -86,67 +112,37 @@ def _person(number: int, seed: int, draws: Random) -> tuple[User, Persona]:
     return user, Persona(skill=skill, surplus=draws.gauss(0.05, 0.2))
 
 
-# ------------------------------------------------------------------------------------------- reading
-
-
-def _read(user: User, persona: Persona, draws: Random) -> None:
-    """Read some lessons, and answer and predict what stands in them."""
-    course = list(lessons().values())
-    for lesson in course[: 1 + round(persona.skill * (len(course) - 1))]:
-        for station in lesson.stations:
-            if draws.random() > 0.4 + 0.6 * persona.skill:
-                continue
-            for question in station.checks.values():
-                if question.kind not in {"one", "many"}:
-                    continue
-                right = draws.random() < 0.35 + 0.6 * persona.skill
-                wrong = [each.key for each in question.options if not each.right]
-                chosen = question.right_answer if right or not wrong else [draws.choice(wrong)]
-                progress.answer_check(user, lesson, question, chosen, number=1)
-            _predict(user, lesson, station, persona, draws)
-            progress.mark_read(user, lesson, station)
-
-
-def _predict(user: User, lesson: Lesson, station: Station, persona: Persona, draws: Random) -> None:
-    for key in station.predictions:
-        asked = predictions.QUESTIONS[key]
-        if asked.kind not in {"number", "choice"}:
-            continue
-        answer = computing.answered_now(f"prediction:{key}")
-        truth = (answer.result or {}).get("answer")
-        if asked.kind == "number" and isinstance(truth, float | int):
-            off = draws.gauss(0, 0.2 + 1.5 * (1 - persona.skill))
-            guess: float | str = float(f"{float(truth) * 2**off:.3g}")
-        elif asked.kind == "choice":
-            right = draws.random() < 0.3 + 0.6 * persona.skill
-            guess = str(truth) if right else draws.choice(sorted(station.predictions[key].items))
-        else:
-            continue
-        progress.commit_prediction(
-            user, lesson, key, guess=guess, confidence=draws.choice((50, 70, 90)), why=WHY
-        )
-
-
 # ------------------------------------------------------------------------------------------ handling
 
 
-def _attempt(user: User, spec: LabSpec, persona: Persona, draws: Random) -> Attempt:
-    """Take one attempt from its page to its mark, as pages and workers would."""
+def _attempt(
+    user: User, spec: LabSpec, persona: Persona, draws: Random, days_ago: float
+) -> Attempt:
+    """Take one attempt from its page to its mark, as pages and workers would; or give it up on the way."""
     with outbox.held():
         attempt = attempts.start_attempt(learner=user, spec=spec)
         _work(attempt)
         truth = worlds.hypothesis_of(spec, attempt.seed)
         play = play_of(spec, truth, persona, draws)
         _, log = plays.perform(spec, attempt.seed, play, hypothesis=truth)
-        for entry in log:
+        stops = draws.random() < 0.3 * (1 - persona.skill)
+        taken: list[Entry] = list(log)
+        if stops:
+            taken = taken[: draws.randint(1, max(1, len(taken) - 1))]
+        for entry in taken:
             if entry.kind == "command":
                 attempts.command(attempt, entry.payload["line"])
                 _work(attempt)
             else:
                 attempts.record(attempt, Action.Kind(entry.kind), entry.payload)
-        attempts.finish(attempt)
-        _work(attempt)
-    _move_back(attempt, timedelta(days=draws.uniform(0, DAYS)))
+        if stops:
+            attempts.give_up(attempt)
+        else:
+            attempts.finish(attempt)
+            _work(attempt)
+    attempt.refresh_from_db()
+    _slow_down(attempt, draws)
+    _move_back(attempt, timedelta(days=days_ago))
     attempt.refresh_from_db()
     return attempt
 
@@ -154,6 +150,16 @@ def _attempt(user: User, spec: LabSpec, persona: Persona, draws: Random) -> Atte
 def _work(attempt: Attempt) -> None:
     for action in Action.objects.filter(attempt=attempt).under_way():
         worker.execute_action(action.pk)
+
+
+def _slow_down(attempt: Attempt, draws: Random) -> None:
+    """Let thought lie between the actions of an attempt: minutes, where a play takes none."""
+    at: datetime = attempt.started_at
+    for action in attempt.actions.order_by("seq"):
+        at += timedelta(seconds=draws.lognormvariate(4.0, 0.8))
+        Action.objects.filter(pk=action.pk).update(created_at=at, done_at=at)
+    Attempt.objects.filter(pk=attempt.pk).update(finished_at=at + timedelta(seconds=5))
+    attempt.mark_changes.update(at=at + timedelta(seconds=5))
 
 
 def _move_back(attempt: Attempt, by: timedelta) -> None:

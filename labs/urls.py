@@ -8,6 +8,7 @@ from labs.views import (
     commitments,
     debrief_page,
     endings,
+    insight_pages,
     lab_pages,
     points_page,
     remarking_pages,
@@ -44,6 +45,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(_remarking + "apply/", remarking_pages.apply, name="remarking-apply"),
     path(_remarking + "undo/", remarking_pages.undo, name="remarking-undo"),
     path(_remarking + "cancel/", remarking_pages.cancel, name="remarking-cancel"),
+    path("insight/", insight_pages.index, name="insight"),
+    path("insight/<slug:slug>/", insight_pages.lab, name="insight-lab"),
     # The grader's desk.
     path("", include("labs.review_urls")),
     # Last: a slug fits anything that is left.

@@ -38,7 +38,7 @@ class Command(BaseCommand):
         made = make_class(
             learners=learners, attempts_each=each, seed=options["seed"], tell=self.stdout.write
         )
-        lost = f", {made.not_graded} not graded" if made.not_graded else ""
+        lost = f", {made.without_mark} without a mark" if made.without_mark else ""
         self.stdout.write(
             f"{made.learners} learners, {made.attempts} attempts, mean {made.mean:.1f} of 100{lost}; "
             f"{time.perf_counter() - begun:.0f} s"
