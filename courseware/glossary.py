@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -15,12 +13,13 @@ from markdown.extensions import Extension
 from markdown.inlinepatterns import InlineProcessor
 from markdown.treeprocessors import Treeprocessor
 
+from courseware.served import remembered, tree
 from courseware.text_files import FileError, line_of, lines_of, text_of, toml_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
-PATH = Path(__file__).parent.parent / "lessons" / "content" / "glossary.toml"
 MARK = re.compile(r"\[\[(?P<shown>[^\]|]+)(?:\|(?P<term>[^\]]+))?\]\]")
 """``[[term]]`` or ``[[shown|term]]``."""
 
@@ -55,9 +54,10 @@ class Term:
         return re.sub(r"[^a-z0-9]+", "-", self.term.lower()).strip("-")
 
 
-@cache
-def glossary(path: Path = PATH) -> Mapping[str, Term]:
+@remembered
+def glossary(path: Path | None = None) -> Mapping[str, Term]:
     """Return the terms by name, in the order of the alphabet. Raises GlossaryError."""
+    path = path or tree().lessons / "glossary.toml"
     try:
         source = text_of(path)
         data = toml_of(path, source)

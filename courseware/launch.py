@@ -280,7 +280,10 @@ def prepare() -> None:
         if not settings.DEBUG:
             call_command("collectstatic", verbosity=0, interactive=False)
         for command in settings.CONTENT_COMMANDS:
-            call_command(command, verbosity=0)
+            try:
+                call_command(command, verbosity=0)
+            except CommandError as error:  # The course as it was is served on.
+                print(f"{command}: {error}", file=sys.stderr)
     except SystemCheckError as error:
         raise LaunchError(f"The checks of settings and content found this:\n{error}") from None
     except (ImproperlyConfigured, CommandError) as error:

@@ -14,6 +14,8 @@ from django.views.defaults import page_not_found
 from servestatic.middleware import ServeStaticMiddleware
 from servestatic.responders import MissingFileError
 
+from courseware.studio import serving
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -111,4 +113,28 @@ class our_own_404:  # noqa: N801  it is used like a function
         )
         if settings.DEBUG and is_technical:
             return page_not_found(request, exception=Http404())
+        return response
+
+
+class served_anew:  # noqa: N801  it is used like a function
+    """Serve what was published since this process looked last."""
+
+    async_capable = True
+    sync_capable = True
+
+    def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
+        self.get_response = get_response
+        if iscoroutinefunction(get_response):
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> Any:
+        if iscoroutinefunction(self):
+            return self.later(request)
+        serving.look()
+        return self.get_response(request)
+
+    async def later(self, request: HttpRequest) -> HttpResponseBase:
+        if serving.is_time():
+            await sync_to_async(serving.look)()
+        response: HttpResponseBase = await self.get_response(request)
         return response

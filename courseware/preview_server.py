@@ -11,8 +11,8 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 from django.contrib.staticfiles import finders
 
-from courseware import glossary
 from courseware.previewing import forget_glossary, page_of, preview_of
+from courseware.served import tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -73,7 +73,7 @@ def application_of(path: Path, tell: Callable[[Preview], None]) -> WSGIApplicati
 def state_of(path: Path) -> str:
     """Return a digest of the file and the glossary; it changes when one of them is saved."""
     digest = blake2b(digest_size=8)
-    for each in (path, glossary.PATH):
+    for each in (path, tree().lessons / "glossary.toml"):
         digest.update(each.read_bytes() if each.is_file() else b"")
     return digest.hexdigest()
 

@@ -6,6 +6,7 @@ from django.template.loader import get_template
 from django.urls import get_resolver
 
 from courseware.glossary import glossary
+from courseware.studio import serving
 from labs.catalogue import labs
 from lessons import content, predictions, search
 from lessons.drills.spec import drills
@@ -25,6 +26,7 @@ PAGES = (
 
 def read_everything() -> None:
     """Read course, labs, addresses and templates into this process. Raises what a broken file raises."""
+    serving.look()
     _ = get_resolver().url_patterns
     for read in (glossary, content.course, symptoms, drills, labs, predictions.code_version):
         read()

@@ -127,6 +127,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "courseware.middleware.our_own_404",
     "courseware.middleware.too_large",
+    "courseware.middleware.served_anew",
     "allauth.account.middleware.AccountMiddleware",
 ]
 
@@ -363,9 +364,10 @@ LABS_SILENCE_S = env_int("LABS_SILENCE_S", default=10, minimum=1)
 # ... and one that nobody took up for so long is announced again.
 LABS_FORGOTTEN_S = env_int("LABS_FORGOTTEN_S", default=10, minimum=1)
 
-# Management commands that `make run` calls after migrating. Content is read from files; a command
-# stands here only if something must be put into the database before the first page.
-CONTENT_COMMANDS: list[str] = []
+# Management commands that `make run` calls after migrating, before the first page.
+CONTENT_COMMANDS = ["sync_content"]
+# A process looks this often whether something was published; 0 is never, and the files of the checkout are served.
+CONTENT_LOOK_EVERY_S = env_int("CONTENT_LOOK_EVERY_S", default=2, minimum=0)
 
 # ---------------------------------------------------------------------------------------- logging
 

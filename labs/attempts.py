@@ -13,6 +13,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from courseware.admission import why_not
+from courseware.served import tree
 from labs import console, doorbell, outbox, pool
 from labs.models import Action, Attempt, next_seq
 
@@ -61,7 +62,7 @@ def start_attempt(*, learner: User, spec: LabSpec) -> Attempt:
             attempt = Attempt.objects.create(
                 learner=learner,
                 lab_slug=spec.slug,
-                lab_version=spec.version,
+                lab_version=tree().number(f"labs/{spec.slug}"),
                 seed=_fresh_seed(spec, learner.pk, list(earlier.values_list("seed", flat=True))),
                 number=earlier.count() + 1,
             )
@@ -79,7 +80,7 @@ def begun(learner: User, spec: LabSpec) -> list[datetime]:
 
 
 def _fresh_seed(spec: LabSpec, learner_id: int, used: list[int]) -> int:
-    seeds = pool.admitted(spec.slug)
+    seeds = pool.admitted(spec.key)
     fresh = [seed for seed in seeds if seed not in set(used)] or list(seeds)
     return random.Random(f"serve:{spec.slug}:{learner_id}:{len(used)}").choice(fresh)
 

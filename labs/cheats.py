@@ -26,7 +26,7 @@ CONTROL_CEILINGS = {"right answers, nothing read": 25.0, "says healthy": 25.0, "
 
 def cheats(spec: LabSpec) -> Iterator[Play]:
     """Return every cheat of a lab, with its ceiling in worlds that are a fault."""
-    reference = load_play(spec.slug, "reference")
+    reference = load_play(spec.key, "reference")
     for name, (ceiling, passes, make) in _CHEATS.items():
         steps = {key: made for key in spec.served if (made := make(spec, reference, key))}
         if steps:

@@ -32,7 +32,7 @@ def world_before(action: Action, progress: incident.Progress) -> Incident:
     if kept is not None and kept[0] == last_seq:
         return kept[1]
     saved = Checkpoint.objects.filter(
-        attempt_id=attempt.pk, after_seq=last_seq, code_digest=world_digest(attempt.lab_slug)
+        attempt_id=attempt.pk, after_seq=last_seq, code_digest=world_digest(attempt.lab_key)
     ).first()
     if saved is not None:
         world: Incident = pickle.loads(zlib.decompress(saved.blob))  # noqa: S301  (our own bytes, from our own table)
@@ -75,7 +75,7 @@ def store(action: Action, blob: bytes) -> None:
         attempt_id=action.attempt_id,
         defaults={
             "after_seq": action.seq,
-            "code_digest": world_digest(action.attempt.lab_slug),
+            "code_digest": world_digest(action.attempt.lab_key),
             "blob": blob,
         },
     )

@@ -9,7 +9,7 @@ from django.core.checks import CheckMessage, Error, register
 
 from courseware.glossary import unknown_terms
 from labs import console, plays, pool
-from labs.catalogue import labs, text_of
+from labs.catalogue import folder_of, lab, labs, text_of
 from labs.instruments.registry import SIGNALS
 from labs.specs import LabSpec, SpecError
 
@@ -28,14 +28,8 @@ def content_check(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     except SpecError as exc:
         return [Error(line, id="labs.E001") for line in str(exc).splitlines()]
     found: list[CheckMessage] = []
-    for slug, spec in catalogue.items():
-        found += [Error(f"{slug}/lab.toml: {fault}", id="labs.E004") for fault in not_known(spec)]
-        try:
-            for name in plays.names(slug):
-                plays.load_play(slug, name)
-        except plays.PlayError as exc:
-            found.append(Error(str(exc), id="labs.E002"))
-        found += [Error(fault, id="labs.E005") for fault in _unknown_terms(slug)]
+    for slug in catalogue:
+        found += faults_of(slug)
         try:
             pool.admitted(slug)
             pool.table(slug)
@@ -44,9 +38,26 @@ def content_check(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     return found
 
 
-def _unknown_terms(slug: str) -> Iterator[str]:
+def faults_of(key: str) -> Iterator[CheckMessage]:
+    """Yield what is wrong with what the author of a lab wrote; its spec can be read."""
+    spec = lab(key)
+    for fault in not_known(spec):
+        yield Error(f"{spec.slug}/lab.toml: {fault}", id="labs.E004")
+    try:
+        for name in plays.names(key):
+            plays.load_play(key, name)
+    except plays.PlayError as exc:
+        yield Error(str(exc), id="labs.E002")
+    for fault in _wrong_texts(key, spec.slug):
+        yield Error(fault, id="labs.E005")
+
+
+def _wrong_texts(key: str, slug: str) -> Iterator[str]:
     for name in ("brief.md", "debrief.md"):
-        for line, term in unknown_terms(text_of(slug, name)):
+        if not (folder_of(key) / name).is_file():
+            yield f"{slug}/{name}: there is no such file; every lab's folder needs one"
+            continue
+        for line, term in unknown_terms(text_of(key, name)):
             yield f"{slug}/{name}:{line}: no keyword is called {term!r}; write it into lessons/content/glossary.toml"
 
 

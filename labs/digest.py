@@ -16,8 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from courseware.served import remembered
 from labs import console, incident, worlds
-from labs.catalogue import labs
+from labs.catalogue import lab
 from labs.instruments.registry import signal_values
 
 if TYPE_CHECKING:
@@ -118,10 +119,10 @@ def _rounded(value: Value) -> str | None:
     return value if value is None or isinstance(value, str) else f"{value:.6g}"
 
 
-@cache
-def world_digest(slug: str) -> str:
+@remembered
+def world_digest(key: str) -> str:
     """Return the digest of spec and code that a lab's worlds follow from: the key of what a worker computes itself."""
-    total = hashlib.sha256(spec_digest(labs()[slug]).encode())
+    total = hashlib.sha256(spec_digest(lab(key)).encode())
     total.update(code_digest().encode())
     return total.hexdigest()
 

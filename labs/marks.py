@@ -55,7 +55,7 @@ def mark_attempt(action: Action, progress: Progress) -> bool:
         mark_changes.write(
             attempt,
             mark,
-            rules=rules_of(attempt.lab_slug),
+            rules=rules_of(attempt.lab_key),
             cause=MarkChange.Cause.MARKED,
             finished_at=now,
         )

@@ -40,7 +40,7 @@ class Persona:
 
 def play_of(spec: LabSpec, truth: str, persona: Persona, draws: Random) -> Play:
     """Return what a persona does in a world. Raises PlayError if the lab's reference has no steps for it."""
-    steps = load_play(spec.slug, "reference").steps_for(truth)
+    steps = load_play(spec.key, "reference").steps_for(truth)
     at = next((i for i, step in enumerate(steps) if "diagnose" in step), len(steps))
     asked = [*_predicted(steps[:at], persona, draws), *_readings(spec, steps[:at], persona, draws)]
     said = [_diagnosed(spec, step, persona, draws) for step in steps[at : at + 1]]

@@ -18,9 +18,9 @@ from __future__ import annotations
 import tomllib
 from collections import OrderedDict
 from dataclasses import asdict, dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from courseware.served import PINNED, remembered
 from labs import console, incident, worlds
 from labs.catalogue import folder_of
 from labs.instruments.replica_signals import slowest_replica
@@ -69,22 +69,22 @@ class Play:
         return steps
 
 
-@cache
-def load_play(slug: str, name: str) -> Play:
+@remembered
+def load_play(key: str, name: str) -> Play:
     """Read ``plays/<name>.toml`` of a lab. Raises PlayError naming the file and what is wrong with it."""
-    path = folder_of(slug) / "plays" / f"{name}.toml"
+    path, slug = folder_of(key) / "plays" / f"{name}.toml", key.partition(PINNED)[0]
     where = f"{slug}/plays/{name}.toml"
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        known = ", ".join(names(slug))
+        known = ", ".join(names(key))
         raise PlayError(f"{where}: there is no such play; this lab has {known}") from None
     except tomllib.TOMLDecodeError as exc:
         raise PlayError(f"{where}: not valid TOML: {exc}") from exc
     steps = {key: value for key, value in data.items() if isinstance(value, list)}
-    for key in ("title", "ceiling"):
-        if key not in data:
-            raise PlayError(f"{where}: {key} is missing")
+    for wanted in ("title", "ceiling"):
+        if wanted not in data:
+            raise PlayError(f"{where}: {wanted} is missing")
     return Play(
         slug=slug,
         name=name,
@@ -96,9 +96,9 @@ def load_play(slug: str, name: str) -> Play:
     )
 
 
-def names(slug: str) -> list[str]:
+def names(key: str) -> list[str]:
     """Return the names of a lab's plays, the reference first."""
-    found = sorted(path.stem for path in (folder_of(slug) / "plays").glob("*.toml"))
+    found = sorted(path.stem for path in (folder_of(key) / "plays").glob("*.toml"))
     return sorted(found, key=lambda name: name != "reference")
 
 
@@ -272,7 +272,7 @@ def reference_route(
 ) -> Route:
     """Return the reference play of a world, carried out; the last few are kept."""
     truth = hypothesis or worlds.hypothesis_of(spec, seed)
-    play = load_play(spec.slug, "reference")
+    play = load_play(spec.key, "reference")
     key = (incident.spec_key(spec), repr(play), truth, seed)
     if key not in _ROUTES:
         _, log = perform(spec, seed, play, hypothesis=truth, progress=progress)
@@ -296,7 +296,7 @@ def judged(
     progress: Progress | None = None,
 ) -> tuple[Judgement, int]:
     """Carry a play out in a world and mark it; return the judgement and the incident seconds that it took."""
-    script = load_play(spec.slug, play) if isinstance(play, str) else play
+    script = load_play(spec.key, play) if isinstance(play, str) else play
     world, log = perform(spec, seed, script, hypothesis=hypothesis, progress=progress)
     reference = reference_route(spec, seed, hypothesis=hypothesis, progress=progress)
     truth = hypothesis or worlds.hypothesis_of(spec, seed)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import gzip
 import json
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from labs.catalogue import folder_of, labs
+from courseware.served import PINNED, remembered
+from labs.catalogue import folder_of, lab
 from labs.digest import spec_digest
 from labs.marking.table import load_table
 
@@ -24,44 +24,44 @@ class NotProved(RuntimeError):  # noqa: N818
     """The lab's pool or table is missing or belongs to another spec."""
 
 
-@cache
-def admitted(slug: str) -> tuple[int, ...]:
+@remembered
+def admitted(key: str) -> tuple[int, ...]:
     """Return the pool seeds in order. Raises NotProved, whose message says what to run."""
-    data = _read(slug, POOL)
+    data = _read(key, POOL)
     return tuple(int(entry["seed"]) for entry in data["seeds"])
 
 
-def record(slug: str) -> dict[str, Any]:
+def record(key: str) -> dict[str, Any]:
     """Return what ``prove`` noted about the pool. Raises NotProved, whose message says what to run."""
-    return _read(slug, POOL)
+    return _read(key, POOL)
 
 
-def refused(slug: str) -> dict[str, int]:
+def refused(key: str) -> dict[str, int]:
     """Return how many seeds each world turned away from the table. Raises NotProved, as above."""
-    counts: dict[str, int] = _read(slug, TABLE)["refused"]
+    counts: dict[str, int] = _read(key, TABLE)["refused"]
     return counts
 
 
-@cache
-def table(slug: str) -> Table:
+@remembered
+def table(key: str) -> Table:
     """Return the lab's information table. Raises NotProved, whose message says what to run."""
-    return load_table(_read(slug, TABLE)["table"])
+    return load_table(_read(key, TABLE)["table"])
 
 
-def proof(slug: str) -> dict[str, Any]:
+def proof(key: str) -> dict[str, Any]:
     """Return the lab's stored proof. Raises NotProved, whose message says what to run."""
-    return _read(slug, PROOF)
+    return _read(key, PROOF)
 
 
-def behaviour(slug: str) -> str:
+def behaviour(key: str) -> str:
     """Return the digest of the worlds' behaviour when the table was computed. Raises NotProved, as above."""
-    return str(_read(slug, TABLE)["behaviour"])
+    return str(_read(key, TABLE)["behaviour"])
 
 
-def write(slug: str, name: str, data: dict[str, Any]) -> None:
+def write(key: str, name: str, data: dict[str, Any]) -> None:
     """Store a computed file beside the lab's spec, with the spec's digest."""
-    whole = {"spec": spec_digest(labs()[slug]), **data}
-    path = folder_of(slug) / name
+    whole = {"spec": spec_digest(lab(key)), **data}
+    path = folder_of(key) / name
     if name.endswith(".gz"):
         raw = json.dumps(whole, sort_keys=True, separators=(",", ":")).encode()
         path.write_bytes(gzip.compress(raw, 9, mtime=0))
@@ -71,13 +71,13 @@ def write(slug: str, name: str, data: dict[str, Any]) -> None:
     table.cache_clear()
 
 
-def _read(slug: str, name: str) -> dict[str, Any]:
-    path = folder_of(slug) / name
+def _read(key: str, name: str) -> dict[str, Any]:
+    path, slug = folder_of(key) / name, key.partition(PINNED)[0]
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
         raise NotProved(f"{slug}/{name} is missing; run: manage.py prove {slug}") from None
     data: dict[str, Any] = json.loads(gzip.decompress(raw) if name.endswith(".gz") else raw)
-    if data.get("spec") != spec_digest(labs()[slug]):
+    if data.get("spec") != spec_digest(lab(key)):
         raise NotProved(f"{slug}/{name} follows from another spec; run: manage.py prove {slug}")
     return data

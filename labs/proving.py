@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from labs import incident, plays, pool, proof, table_runs, worlds
-from labs.catalogue import folder_of, labs
+from labs.catalogue import folder_of, lab
 from labs.cheats import cheats, in_control
 from labs.digest import behaviour, meaning_digest
 from labs.log import spent_s
@@ -93,14 +93,14 @@ def proof_hash(spec: LabSpec, level: str, doing: str) -> str:
     )
     total = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
     total.update(meaning_digest(_MARKING_ROOMS).encode())
-    for path in sorted((folder_of(spec.slug) / "plays").glob("*.toml")):
+    for path in sorted((folder_of(spec.key) / "plays").glob("*.toml")):
         total.update(path.read_bytes())
     total.update(f"{level}:{doing}".encode())
     return total.hexdigest()
 
 
 def prove(
-    slug: str, level: Level, *, jobs: int = 1, told: Callable[[str], None] = lambda text: None
+    key: str, level: Level, *, jobs: int = 1, told: Callable[[str], None] = lambda text: None
 ) -> Proof:
     """Return the proof of a lab: the stored one if it still follows from the same, else computed and stored.
 
@@ -108,12 +108,12 @@ def prove(
 
     Raises RuntimeError if too few seeds qualify, and PlayError for a play that cannot be played.
     """
-    spec = labs()[slug]
+    spec = lab(key)
     doing = behaviour(spec)
-    key = proof_hash(spec, level.name, doing)
+    follows_from = proof_hash(spec, level.name, doing)
     enough = {each.name for each in LEVELS.values() if each.table_seeds >= level.table_seeds}
     with contextlib.suppress(pool.NotProved):
-        stored = pool.proof(slug)
+        stored = pool.proof(key)
         if stored.get("hash") in {proof_hash(spec, name, doing) for name in {level.name} | enough}:
             return _stored(stored["proof"])
     began = _cpu_s()
@@ -123,7 +123,7 @@ def prove(
         played = _played(spec, level, record, executor, told)
         lines = list(_lines(spec, made, record, played))
     found = Proof(
-        slug=slug,
+        slug=spec.slug,
         level=level.name,
         lines=lines,
         values=worth_of_first_readings(spec, made, []),
@@ -132,13 +132,13 @@ def prove(
         admitted=len(record["seeds"]),
         cpu_s=round(_cpu_s() - began, 1),
     )
-    pool.write(slug, pool.PROOF, {"hash": key, "proof": asdict(found)})
+    pool.write(key, pool.PROOF, {"hash": follows_from, "proof": asdict(found)})
     return found
 
 
-def stored(slug: str) -> Proof:
+def stored(key: str) -> Proof:
     """Return the lab's stored proof. Raises NotProved, whose message says what to run."""
-    return _stored(pool.proof(slug)["proof"])
+    return _stored(pool.proof(key)["proof"])
 
 
 def _cpu_s() -> float:
@@ -178,8 +178,8 @@ def _mapped[T, R](
 # ------------------------------------------------------------------------------------------ table and pool
 
 
-def _seed_rows(slug: str, seed: int) -> dict[str, list[Row]] | str:
-    return table_runs.seed_rows(labs()[slug], seed)
+def _seed_rows(key: str, seed: int) -> dict[str, list[Row]] | str:
+    return table_runs.seed_rows(lab(key), seed)
 
 
 def _table(
@@ -191,14 +191,14 @@ def _table(
 ) -> Table:
     """Return the table: the file's, if it has enough seeds and the worlds still do the same."""
     with contextlib.suppress(pool.NotProved):
-        known = pool.table(spec.slug)
-        if pool.behaviour(spec.slug) == doing and known.seeds >= level.table_seeds:
+        known = pool.table(spec.key)
+        if pool.behaviour(spec.key) == doing and known.seeds >= level.table_seeds:
             return known
     made = table_runs.make_table(
         spec,
         level.table_seeds,
         told,
-        lambda seeds: _mapped(executor, partial(_seed_rows, spec.slug), seeds),
+        lambda seeds: _mapped(executor, partial(_seed_rows, spec.key), seeds),
     )
     data = {
         "behaviour": doing,
@@ -206,18 +206,18 @@ def _table(
         "refused": dict(made.refused),
         "table": dump_table(made.table),
     }
-    pool.write(spec.slug, pool.TABLE, data)
+    pool.write(spec.key, pool.TABLE, data)
     return made.table
 
 
-def _tried(slug: str, seed: int) -> tuple[int, str, str, int]:
+def _tried(key: str, seed: int) -> tuple[int, str, str, int]:
     """Return a pool seed, its world, what became of it (unfit, refused, late, short, full), and the reference's clock."""
-    spec = labs()[slug]
+    spec = lab(key)
     hypothesis = worlds.hypothesis_of(spec, seed)
     if not table_runs.stays_hurt(spec, hypothesis, seed):
         return seed, hypothesis, "unfit", 0
     try:
-        judgement, clock_s = plays.judged(spec, seed, "reference", table=pool.table(slug))
+        judgement, clock_s = plays.judged(spec, seed, "reference", table=pool.table(key))
     except plays.PlayError:
         return seed, hypothesis, "refused", 0
     if clock_s > REFERENCE_SHARE * spec.timeline.budget_s:
@@ -244,7 +244,7 @@ def _pool(
         for seed in range(table_runs.POOL_FROM, most)
         if became[worlds.hypothesis_of(spec, seed)]["full"] < share
     )
-    for seed, name, fate, clock_s in _mapped(executor, partial(_tried, spec.slug), stream):
+    for seed, name, fate, clock_s in _mapped(executor, partial(_tried, spec.key), stream):
         if became[name]["full"] >= share:
             continue
         became[name][fate] += 1
@@ -264,7 +264,7 @@ def _pool(
         "admission": fits,
         "seeds": admitted,
     }
-    pool.write(spec.slug, pool.POOL, record)
+    pool.write(spec.key, pool.POOL, record)
     return record
 
 
@@ -283,7 +283,7 @@ def _lines(
     routes = {
         name: plays.reference_route(spec, seed, hypothesis=name) for name, seed in first.items()
     }
-    yield proof.admission(spec, pool.refused(spec.slug), table.seeds)
+    yield proof.admission(spec, pool.refused(spec.key), table.seeds)
     yield from proof.effect(spec, table)
     if spec.admission.alarm_was_silent:
         yield proof.alarm(spec, table)
@@ -323,11 +323,11 @@ class Played:
     mends: bool
 
 
-def play_once(slug: str, name: str, seed: int) -> Played:
+def play_once(key: str, name: str, seed: int) -> Played:
     """Carry one of a lab's plays or cheats out in the world of a pool seed, and mark it."""
-    spec = labs()[slug]
+    spec = lab(key)
     script = _scripts(spec)[name]
-    judgement, _ = plays.judged(spec, seed, script, table=pool.table(slug))
+    judgement, _ = plays.judged(spec, seed, script, table=pool.table(key))
     mitigation = next((part for part in judgement.parts if part["name"] == "mitigation"), None)
     mends = mitigation is not None and mitigation["earned"] == mitigation["weight"]
     return Played(name, judgement.total or 0.0, judgement.passed, mends)
@@ -336,18 +336,18 @@ def play_once(slug: str, name: str, seed: int) -> Played:
 def _scripts(spec: LabSpec) -> dict[str, plays.Play]:
     """Return every play that must not earn what the reference does: the lab's own, and the cheats of all labs."""
     own = {
-        name: plays.load_play(spec.slug, name)
-        for name in plays.names(spec.slug)
+        name: plays.load_play(spec.key, name)
+        for name in plays.names(spec.key)
         if name != "reference"
     }
     return own | {each.name: each for each in cheats(spec)}
 
 
 def quick_plays(
-    slug: str, entries: Iterable[Mapping[str, Any]]
+    key: str, entries: Iterable[Mapping[str, Any]]
 ) -> Iterator[tuple[str, plays.Play, Mapping[str, Any]]]:
     """Return every play and cheat of a lab, each once, with the first of the seeds whose world it has steps for."""
-    spec, seeds = labs()[slug], list(entries)
+    spec, seeds = lab(key), list(entries)
     for position, (name, script) in enumerate(_scripts(spec).items()):
         fit = [entry for entry in seeds if script.has(entry["hypothesis"])]
         if fit:
@@ -381,7 +381,7 @@ def _played(
     passed: Counter[str] = Counter()
     mended: dict[str, list[bool]] = {}
     allowed: dict[str, float] = {}
-    results = _mapped(executor, partial(_play_pair, spec.slug), work)
+    results = _mapped(executor, partial(_play_pair, spec.key), work)
     for position, ((name, seed), each) in enumerate(zip(work, results, strict=True), start=1):
         told(f"plays: {position} of {len(work)}")
         script = scripts[name]
@@ -400,8 +400,8 @@ def _played(
     yield from proof.tempting({name: (sum(full), len(full)) for name, full in mended.items()})
 
 
-def _play_pair(slug: str, pair: tuple[str, int]) -> Played:
-    return play_once(slug, *pair)
+def _play_pair(key: str, pair: tuple[str, int]) -> Played:
+    return play_once(key, *pair)
 
 
 def _pairs(spec: LabSpec, table: Table, record: Mapping[str, Any]) -> list[dict[str, Any]]:

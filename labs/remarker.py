@@ -117,7 +117,7 @@ def _count(remarking: Remarking) -> None:
 
 
 def _look_at(attempt: Attempt, remarking: Remarking, known: dict[str, Table], look: _Look) -> None:
-    slug = attempt.lab_slug
+    key = attempt.lab_key
     stored: KeptReruns | None = getattr(attempt, "kept_reruns", None)
     kept = reruns.load(stored.kept) if stored else None
     truth = stored.hypothesis if stored else ""
@@ -127,9 +127,9 @@ def _look_at(attempt: Attempt, remarking: Remarking, known: dict[str, Table], lo
             look.without_reruns += 1
             return
         kept, truth = _simulated(attempt, remarking)
-    if slug not in known:
-        known[slug] = tables.table_for(attempt.spec, _progress(remarking))
-    judgement = marks.judged(attempt, log, kept, truth, known[slug])
+    if key not in known:
+        known[key] = tables.table_for(attempt.spec, _progress(remarking))
+    judgement = marks.judged(attempt, log, kept, truth, known[key])
     mark = mark_diff.plain(asdict(judgement))
     if mark_diff.same(attempt.mark, mark):
         look.as_before += 1
@@ -143,7 +143,7 @@ def _look_at(attempt: Attempt, remarking: Remarking, known: dict[str, Table], lo
             status=mark_changes.status_of(mark),
             mark=mark,
             total=mark["total"],
-            rules=rules_of(slug),
+            rules=rules_of(key),
         )
     )
 

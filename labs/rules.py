@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cache
 from typing import TYPE_CHECKING
 
+from courseware.served import remembered
 from labs import pool
-from labs.catalogue import labs
+from labs.catalogue import lab
 from labs.digest import meaning_digest
 
 if TYPE_CHECKING:
@@ -27,18 +27,18 @@ _SAID = {
 _SHOWN = 12
 
 
-@cache
-def rules_of(slug: str) -> str:
+@remembered
+def rules_of(key: str) -> str:
     """Return the digest of the rules that mark a lab today, 64 hexadecimal digits.
 
     What a re-run simulates is not in it: that was kept when the attempt was marked first.
     """
-    spec: LabSpec = labs()[slug]
+    spec: LabSpec = lab(key)
     total = hashlib.sha256(meaning_digest(_ROOMS).encode())
     said = spec.model_dump(mode="json", include=_SAID, exclude_defaults=True)
     total.update(json.dumps(said, sort_keys=True).encode())
     try:
-        total.update(pool.behaviour(slug).encode())
+        total.update(pool.behaviour(key).encode())
     except pool.NotProved:
         total.update(b"not proved")
     return total.hexdigest()

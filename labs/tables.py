@@ -27,7 +27,7 @@ def table_for(spec: LabSpec, progress: Progress) -> Table:
     Raises RuntimeError if too few seeds qualify; whatever ``progress`` raises stops the work, and keeps it.
     """
     try:
-        return pool.table(spec.slug)
+        return pool.table(spec.key)
     except pool.NotProved:
         return computed(spec, progress)
 
@@ -36,7 +36,7 @@ def computed(spec: LabSpec, progress: Progress, *, seeds: int = SEEDS) -> Table:
     """Return the table as far as it is stored, computing what is missing."""
     row, _ = InformationTable.objects.get_or_create(
         lab_slug=spec.slug,
-        digest=world_digest(spec.slug),
+        digest=world_digest(spec.key),
         defaults={"next_seed": table_runs.TABLE_FROM},
     )
     while len(row.found) < seeds:

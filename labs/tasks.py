@@ -2,12 +2,14 @@
 
 from celery import shared_task
 
+from courseware.studio import serving
 from labs import errands, worker
 from labs.models import Remarking, WithoutRun
 
 
 @shared_task
 def execute_action(action_id: int) -> None:
+    serving.look()
     worker.execute_action(action_id)
 
 
@@ -19,6 +21,7 @@ def tend_actions() -> None:
 
 @shared_task
 def carry_on_remarking(remarking_id: int) -> None:
+    serving.look()
     from labs import remarker  # noqa: PLC0415  (numpy is loaded by the workers that mark)
 
     remarker.carry_on(remarking_id)
@@ -26,6 +29,7 @@ def carry_on_remarking(remarking_id: int) -> None:
 
 @shared_task
 def carry_on_without_run(run_id: int) -> None:
+    serving.look()
     from labs import without_runs  # noqa: PLC0415  (numpy is loaded by the workers that mark)
 
     without_runs.carry_on(run_id)

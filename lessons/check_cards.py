@@ -9,11 +9,11 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
+from courseware.served import remembered
 from lessons.check_forms import CheckForm, ProblemForm, WhyForm
 from lessons.checks_marking import is_resolved, mark
 from lessons.hint_cards import hint_card
@@ -36,8 +36,8 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _COUNTS = ("No", "One", "Two", "Three", "Four", "Five")
 _TAG = re.compile(r"<[^>]+>")
 
-inline = cache(inline_html)
-text_of = cache(text_html)
+inline = remembered(inline_html)
+text_of = remembered(text_html)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from courseware.glossary import GlossaryError, glossary
 from labs.specs import SpecError
 from lessons import content, symptoms, triage
 from lessons.drills.evidence import evidence_of
-from lessons.drills.spec import drills
+from lessons.drills.spec import drills, folder_of
 from lessons.front_matter import ContentError
 from lessons.prose import text_html
 
@@ -43,7 +43,7 @@ def _drills() -> list[Error]:
         return [Error(line, id="lessons.E003") for line in str(error).splitlines()]
     faults: list[Error] = []
     for number in found:
-        faults += text_faults(content.DRILLS_DIR / number)
+        faults += text_faults(folder_of(number))
     for number, spec in found.items():
         if number not in symptoms.symptoms():
             faults.append(

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from courseware.glossary import MARK, named_by
+from courseware.served import remembered, tree
 from courseware.text_files import nearest
 from lessons import figures, predictions, walkthroughs
 from lessons.demos import DEMOS
@@ -31,10 +31,8 @@ if TYPE_CHECKING:
     from lessons.demos.demo import Value
     from lessons.walkthroughs import Walkthrough
 
-CONTENT_DIR = Path(__file__).parent / "content"
-SYMPTOMS_DIR = CONTENT_DIR / "symptoms"
-DRILLS_DIR = CONTENT_DIR / "drills"
-LABS_DIR = Path(__file__).parent.parent / "labs" / "content"
+_NO_UNITS = {"symptoms", "drills"}
+"""Folders beside the units."""
 
 _FOLDER = re.compile(r"(?P<place>\d+)-(?P<slug>[a-z0-9-]+)")
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -46,9 +44,14 @@ _COMPUTED = re.compile(r"⟦(?P<name>[a-z0-9_]+)⟧")
 type PartKind = Literal["prose", "check", "predict", "run", "figure", "lab", "demo"]
 
 
+def is_lab(slug: str) -> bool:
+    """Tell whether the course has such a lab."""
+    return bool(_ID.fullmatch(slug)) and (tree().labs / slug / "lab.toml").is_file()
+
+
 def no_such_lab(slug: str) -> str:
     """Return what an author is told who names a lab that there is not."""
-    known = sorted(path.parent.name for path in LABS_DIR.glob("*/lab.toml"))
+    known = sorted(path.parent.name for path in tree().labs.glob("*/lab.toml"))
     return f"no lab is called {slug!r}{nearest(slug, known)}"
 
 
@@ -182,9 +185,10 @@ class Unit:
     lessons: tuple[Lesson, ...]
 
 
-@cache
-def course(root: Path = CONTENT_DIR) -> tuple[Unit, ...]:
-    """Return the units in order. Raises ContentError."""
+@remembered
+def course(root: Path | None = None) -> tuple[Unit, ...]:
+    """Return the units of the course, or of another folder, in order. Raises ContentError."""
+    root = root or tree().lessons
     units = tuple(_unit(folder) for folder in _numbered(root))
     slugs = [lesson.slug for unit in units for lesson in unit.lessons]
     for slug in slugs:
@@ -200,7 +204,7 @@ def course(root: Path = CONTENT_DIR) -> tuple[Unit, ...]:
     return units
 
 
-def lessons(root: Path = CONTENT_DIR) -> dict[str, Lesson]:
+def lessons(root: Path | None = None) -> dict[str, Lesson]:
     """Return the lessons by slug."""
     return {lesson.slug: lesson for unit in course(root) for lesson in unit.lessons}
 
@@ -215,9 +219,7 @@ def _numbered(root: Path, suffix: str = "") -> Iterator[Path]:
         ) from error
     slugs: dict[str, Path] = {}
     for path in inside:
-        if path in (SYMPTOMS_DIR, DRILLS_DIR) or not (
-            path.suffix == suffix if suffix else path.is_dir()
-        ):
+        if path.name in _NO_UNITS or not (path.suffix == suffix if suffix else path.is_dir()):
             continue
         if not _FOLDER.fullmatch(path.stem) or len(path.stem) > _LONGEST_ID:
             raise ContentError(f"{path}: call it NN-slug, such as 01-classify")
@@ -492,7 +494,7 @@ class _Source:
                 raise self.error(
                     part.line, f"no figure is called {part.argument!r}; there are {known}"
                 )
-            if part.name == "lab" and not (LABS_DIR / part.argument / "lab.toml").is_file():
+            if part.name == "lab" and not is_lab(part.argument):
                 raise self.error(part.line, no_such_lab(part.argument))
             if part.name in ("check", "predict", "run", "figure", "lab", "demo"):
                 lines += ["", f"/// slot | {part.name} {part.argument}", "///", ""]

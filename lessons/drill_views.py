@@ -19,10 +19,9 @@ from lessons import drilling
 from lessons.by_method import by_method
 from lessons.check_cards import inline
 from lessons.check_forms import HintForm
-from lessons.content import DRILLS_DIR
 from lessons.drill_forms import CommitForm, FixForm, MechanismForm, StrikeForm
 from lessons.drills.marking import HINT, left
-from lessons.drills.spec import drills
+from lessons.drills.spec import drills, folder_of
 from lessons.drills.tables import worth
 from lessons.models import DrillAttempt
 from lessons.prose import text_html
@@ -353,4 +352,4 @@ def _number(value: object, unit: str) -> str:
 
 
 def _html(spec: DrillSpec, name: Any) -> str:
-    return mark_safe(text_html(DRILLS_DIR / spec.number / name))  # noqa: S308  (the course's own text)
+    return mark_safe(text_html(folder_of(spec.number) / name))  # noqa: S308  (the course's own text)

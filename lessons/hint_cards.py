@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Literal
 
+from courseware.served import remembered
 from lessons.markdown import inline_html
 from lessons.spacing import LADDER_DAYS
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 type Asked = Literal["", "now", "none"]
 """Whether a hint was asked for just now, so that what it says takes the focus, or there was no other one."""
-_inline = cache(inline_html)
+_inline = remembered(inline_html)
 
 
 @dataclass(frozen=True)

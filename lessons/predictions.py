@@ -7,11 +7,11 @@ a :class:`~lessons.reveals.Reveal` at the end. The same code gives the same byte
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from courseware.served import remembered, tree
 from lessons import (
     figures,
     measuring_reveals,
@@ -171,7 +171,7 @@ QUESTIONS: Mapping[str, Question] = MappingProxyType(
 )  # fmt: skip
 
 
-@cache
+@remembered
 def code_version() -> str:
     """Return a digest of everything that an answer follows from: these modules, worlds, profiles, walkthroughs."""
     here = Path(__file__).parent
@@ -197,7 +197,7 @@ def code_version() -> str:
         ),
         *sorted((here / "exact").glob("*.py")),
         *walking.sources(),
-        *sorted(walked_reveals.PLAYBOOK.glob(f"*/{walkthroughs.FILE}")),
+        *sorted((tree().lessons / walked_reveals.PLAYBOOK).glob(f"*/{walkthroughs.FILE}")),
     ]
     return walking.digest_of(files)[:16]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from courseware.glossary import MARK, glossary
+from courseware.served import remembered
 from labs.catalogue import labs
 from lessons.content import course
 from lessons.symptoms import symptoms
@@ -80,7 +80,7 @@ def _score(entry: Entry, wanted: list[str]) -> int:
     return total
 
 
-@cache
+@remembered
 def index() -> tuple[Entry, ...]:
     """Return all entries, in the order of the course."""
     return tuple(chain(_symptoms(), _stations(), _terms(), _labs()))

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from courseware.glossary import unknown_terms
-from lessons.content import LABS_DIR, SYMPTOMS_DIR, lessons, no_such_lab
+from courseware.served import remembered, tree
+from lessons.content import is_lab, lessons, no_such_lab
 from lessons.front_matter import ContentError, Place, head_and_lines
 from lessons.markdown import LAYERS
 from lessons.prose import prose_html
@@ -93,10 +93,10 @@ class Symptom:
         return GROUPS[int(self.number.partition(".")[0]) - 1]
 
 
-@cache
-def symptoms(root: Path = SYMPTOMS_DIR) -> Mapping[str, Symptom]:
+@remembered
+def symptoms(root: Path | None = None) -> Mapping[str, Symptom]:
     """Return the symptoms by number, in order. Raises ContentError."""
-    files = sorted(root.glob("*.md"), key=_place)
+    files = sorted((root or tree().lessons / "symptoms").glob("*.md"), key=_place)
     return {path.stem: read_symptom(path) for path in files}
 
 
@@ -145,7 +145,7 @@ def _station(place: Place, address: Any) -> tuple[str, str, str]:
 
 
 def _lab(place: Place, slug: Any) -> str:
-    if not isinstance(slug, str) or not (LABS_DIR / slug / "lab.toml").is_file():
+    if not isinstance(slug, str) or not is_lab(slug):
         raise place.error(no_such_lab(str(slug)))
     return slug
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from celery import shared_task
 from django.db import transaction
 
+from courseware.studio import serving
 from lessons import computing, reminders
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 @shared_task
 def compute_answer(answer_id: int) -> None:
     """Compute one queued answer; the row says which."""
+    serving.look()
     computing.compute(answer_id)
 
 
@@ -32,6 +34,7 @@ def have_computed(answer: ComputedAnswer) -> None:
 @shared_task
 def remind(mail_id: int) -> None:
     """Send one person's mail of today, if something is due; the row says whether it was looked after."""
+    serving.look()
     reminders.remind(mail_id)
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from courseware.glossary import unknown_terms
-from lessons.content import CONTENT_DIR
+from courseware.served import remembered, tree
 from lessons.front_matter import Place, checked, read_toml
 from lessons.markdown import LAYERS, inline_html
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-TRIAGE_FILE = CONTENT_DIR / "triage.toml"
 _WORDS = ("symptom", "first", "rules_out", "then")
 
 
@@ -51,10 +49,12 @@ class Card:
     sums: tuple[Sum, ...]
 
 
-@cache
-def triage(path: Path = TRIAGE_FILE) -> Card:
+@remembered
+def triage(path: Path | None = None) -> Card:
     """Return the card. Raises ContentError, which names the file, the row and the key."""
-    data, file = read_toml(path, {"steps": list, "row": list, "sum": list}, {})
+    data, file = read_toml(
+        path or tree().lessons / "triage.toml", {"steps": list, "row": list, "sum": list}, {}
+    )
     rows = tuple(
         _row(file.at("row", place, name=f"row {place + 1}"), row)
         for place, row in enumerate(data["row"])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from courseware.served import remembered, tree
 from labs import incident
 from lessons import quantities, walking
 from lessons.reveals import Reveal
@@ -15,13 +14,13 @@ if TYPE_CHECKING:
     from lessons.simulations import Steps
     from lessons.walkthroughs import Walkthrough
 
-PLAYBOOK = Path(__file__).parent / "content" / "02-playbook"
+PLAYBOOK = "02-playbook"
 
 
-@cache
+@remembered
 def walk_of(folder: str) -> Walkthrough:
     """Return a walkthrough of the playbook. Raises KeyError if the lesson has none."""
-    found = walkthrough_in(PLAYBOOK / folder)
+    found = walkthrough_in(tree().lessons / PLAYBOOK / folder)
     if found is None:
         raise KeyError(folder)
     return found

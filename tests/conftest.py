@@ -1,8 +1,11 @@
 """People, signed-in clients, and nothing else: an app's own fixtures stand beside its tests."""
 
+from collections.abc import Iterator
+
 import pytest
 from django.test import Client
 
+from courseware import served
 from courseware.models import User
 from tests.factories import UserFactory
 
@@ -10,6 +13,14 @@ from tests.factories import UserFactory
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--every-look``: browser tests in each theme at each width, not in two of the four."""
     parser.addoption("--every-look", action="store_true", help="every theme at every width")
+
+
+@pytest.fixture(autouse=True)
+def _own_course(settings) -> Iterator[None]:
+    """Each test is served the checkout's course, and looks for no other."""
+    settings.CONTENT_LOOK_EVERY_S = 0
+    yield
+    served.serve(served.CHECKOUT)
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from django.db.models import F, Q
 from django.urls import reverse
 from django.utils import timezone
 
-from labs.catalogue import labs
+from courseware.studio.serving import key_of
+from labs.catalogue import lab
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -93,8 +94,14 @@ class Attempt(models.Model):
         return reverse("labs:room", args=[self.public_id])
 
     @property
+    def lab_key(self) -> str:
+        """Return how readers find the version of the lab that it began with. Raises LookupError if that is gone."""
+        return key_of(f"labs/{self.lab_slug}", self.lab_version)
+
+    @property
     def spec(self) -> LabSpec:
-        return labs()[self.lab_slug]
+        """Return the lab as it was when the attempt began. Raises LookupError if that version is gone."""
+        return lab(self.lab_key)
 
     @property
     def is_open(self) -> bool:

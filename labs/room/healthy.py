@@ -10,15 +10,15 @@ from labs.digest import world_digest
 from labs.marking.constants import HEALTHY
 
 
-def healthy_medians(slug: str) -> dict[str, float]:
+def healthy_medians(key: str) -> dict[str, float]:
     """Return what each signal reads in the median healthy world at the page; empty while the lab is unproved."""
-    return _healthy_medians(slug, world_digest(slug))
+    return _healthy_medians(key, world_digest(key))
 
 
 @lru_cache(maxsize=32)
-def _healthy_medians(slug: str, _digest: str) -> dict[str, float]:
+def _healthy_medians(key: str, _digest: str) -> dict[str, float]:
     try:
-        table = pool.table(slug)
+        table = pool.table(key)
     except pool.NotProved:
         return {}
     found: dict[str, float] = {}

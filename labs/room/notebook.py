@@ -39,7 +39,7 @@ class Note:
 
 def notes_of(spec: LabSpec, log: Log) -> list[Note]:
     """Return what was read, the newest first."""
-    healthy = healthy_medians(spec.slug)
+    healthy = healthy_medians(spec.key)
     notes = [
         _note(spec, each.outcome or {}, each.at_s or 0, healthy)
         for each in log.answered

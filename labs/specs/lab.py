@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
+from courseware.served import PINNED
 from labs.specs.base import Bound, Frozen, Layer, Seconds, SpecError, unit_word
 from labs.specs.panels import with_panels
 from labs.specs.world import (
@@ -174,6 +175,8 @@ class CheatCeiling(Frozen):
 
 class LabSpec(Frozen):
     slug: str
+    pinned: str = Field(default="", exclude=True)
+    """The digest of the version that it was read from; empty for the one that is served."""
     version: Annotated[int, Field(ge=1)]
     number: str
     title: str
@@ -242,6 +245,11 @@ class LabSpec(Frozen):
             yield f"{where}.cause_gone", predicate.signal, self.signals
 
     @property
+    def key(self) -> str:
+        """Return the name under which the catalogue finds this version of the lab."""
+        return f"{self.slug}{PINNED}{self.pinned}" if self.pinned else self.slug
+
+    @property
     def priors(self) -> dict[str, float]:
         """Return the prior of each hypothesis, scaled to sum 1."""
         total = sum(hypothesis.prior for hypothesis in self.hypotheses.values())
@@ -292,7 +300,8 @@ def load_spec(folder: Path) -> LabSpec:
     Raises SpecError, one line a fault, each with the file, the key and what is wrong with it.
     """
     path = folder / "lab.toml"
-    name = f"{folder.name}/lab.toml"
+    slug, _, pinned = folder.name.partition(PINNED)
+    name = f"{slug}/lab.toml"
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as exc:
@@ -300,7 +309,7 @@ def load_spec(folder: Path) -> LabSpec:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
         raise SpecError(f"{name}: not valid TOML: {exc}") from exc
     try:
-        return LabSpec.model_validate({"slug": folder.name, **with_panels(data)})
+        return LabSpec.model_validate({**with_panels(data), "slug": slug, "pinned": pinned})
     except ValidationError as exc:
         faults = [
             f"{name}: {'.'.join(str(part) for part in error['loc']) or 'the lab'}: {error['msg']}"

@@ -30,6 +30,8 @@ def attempt_or_404(request: HttpRequest, public_id: UUID) -> Attempt:
     attempt = own_or_404(
         Attempt.objects.all(), signed_in(request), owner="learner", public_id=public_id
     )
-    if attempt.lab_slug not in labs():
-        raise Http404
+    try:
+        _ = attempt.spec
+    except LookupError:
+        raise Http404 from None
     return attempt

@@ -45,7 +45,7 @@ def show(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
         "attempt": attempt,
         "spec": attempt.spec,
         "shown": shown,
-        "text": prose(attempt.lab_slug, "debrief.md"),
+        "text": prose(attempt.lab_key, "debrief.md"),
         "explanation": said.payload.get("text", "") if said else "",
         "trail": attempt.mark_changes.filter(version__gt=1),
         "review": outcomes.shown_to_learner(attempt),

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from markdown.extensions import Extension
 
 
-def prose(slug: str, name: str) -> str:
+def prose(key: str, name: str) -> str:
     """Return a text of a lab, such as its brief."""
-    return html_of(text_of(slug, name))
+    return html_of(text_of(key, name))
 
 
 def html_of(source: str) -> str:

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import random
 import re
-from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from courseware import text_files
 from courseware.glossary import unknown_terms
+from courseware.served import remembered, tree
 from labs.specs import SignalSpec, SpecError
 from labs.specs.base import Frozen, PositiveSeconds
-from lessons.content import DRILLS_DIR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -146,9 +145,10 @@ class DrillSpec(Frozen):
         return rng.choices(self.served, weights)[0]
 
 
-@cache
-def drills(root: Path = DRILLS_DIR) -> Mapping[str, DrillSpec]:
+@remembered
+def drills(root: Path | None = None) -> Mapping[str, DrillSpec]:
     """Return the drills by number, in order. Raises SpecError, one line a fault."""
+    root = root or tree().lessons / "drills"
     try:
         folders = sorted(root.iterdir(), key=_place)
     except OSError as exc:
@@ -199,4 +199,9 @@ type TextName = Literal["scene.md", "debrief.md"]
 
 def text_of(number: str, name: TextName) -> str:
     """Return a text of a drill's folder."""
-    return (DRILLS_DIR / number / name).read_text(encoding="utf-8")
+    return (folder_of(number) / name).read_text(encoding="utf-8")
+
+
+def folder_of(number: str) -> Path:
+    """Return the folder of a drill."""
+    return tree().lessons / "drills" / number

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
+from courseware.served import remembered
 from labs.marking import values
 from labs.marking.table import Signal, Table
 from lessons.drills.evidence import evidence_of
@@ -22,7 +22,7 @@ POOL_FROM = 1000
 AT_S = 0
 
 
-@cache
+@remembered
 def table_of(number: str) -> Table:
     """Return a drill's table. Computed once a process: 24 seeds of each world, well under a second."""
     spec = drills()[number]

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from courseware.preview_server import server_of
 from courseware.previewing import page_of, preview_of
-from lessons.content import CONTENT_DIR, DRILLS_DIR, LABS_DIR, SYMPTOMS_DIR
+from courseware.served import CHECKOUT
 from tests.lessons import kinds
 
 STATION = f"""+++
@@ -46,11 +46,11 @@ def station(tmp_path):
 @pytest.mark.parametrize(
     ("path", "kind", "shown"),
     [
-        (next(CONTENT_DIR.glob("01-*/23-*/04-*.md")), "station", "The queue or the token"),
-        (SYMPTOMS_DIR / "5.4.md", "symptom", "margin = 12"),
-        (DRILLS_DIR / "5.4" / "scene.md", "drill", "law firm"),
-        (LABS_DIR / "preemption-storm" / "brief.md", "lab", "atlas-70b"),
-        (LABS_DIR / "preemption-storm" / "debrief.md", "lab", "<p>"),
+        (next(CHECKOUT.lessons.glob("01-*/23-*/04-*.md")), "station", "The queue or the token"),
+        (CHECKOUT.lessons / "symptoms" / "5.4.md", "symptom", "margin = 12"),
+        (CHECKOUT.lessons / "drills" / "5.4" / "scene.md", "drill", "law firm"),
+        (CHECKOUT.labs / "preemption-storm" / "brief.md", "lab", "atlas-70b"),
+        (CHECKOUT.labs / "preemption-storm" / "debrief.md", "lab", "<p>"),
     ],
 )
 def test_every_kind_of_text_has_a_preview_that_stands_alone(path, kind, shown):
@@ -79,7 +79,11 @@ def test_the_bar_counts_words_and_names_those_that_the_course_does_without(stati
     facts = preview_of(station).facts
     assert "3 min" in facts
     assert "line 8: “Simply”" in facts
-    assert preview_of(SYMPTOMS_DIR / "5.4.md").facts[0].endswith("words, 150 to 520 wanted")
+    assert (
+        preview_of(CHECKOUT.lessons / "symptoms" / "5.4.md")
+        .facts[0]
+        .endswith("words, 150 to 520 wanted")
+    )
 
 
 def test_a_mistake_is_told_as_the_check_tells_it_with_the_lines_around_it(station):

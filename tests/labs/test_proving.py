@@ -69,8 +69,9 @@ def folder(tiny, tmp_path, monkeypatch):
     (tmp_path / "plays" / "shed.toml").write_text(TEMPTING)
     for module in (proving, pool, plays):
         monkeypatch.setattr(module, "folder_of", lambda slug: tmp_path)
-    for module in (proving, pool, command):
-        monkeypatch.setattr(module, "labs", lambda: {"tiny": tiny})
+    for module in (proving, pool):
+        monkeypatch.setattr(module, "lab", lambda key: tiny)
+    monkeypatch.setattr(command, "labs", lambda: {"tiny": tiny})
     chosen = {"restart only", "says healthy"}
     monkeypatch.setattr(
         proving,

@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
+from courseware.served import CHECKOUT
 from lessons import content
 from lessons.checks_marking import mark
-from lessons.content import CONTENT_DIR
 from lessons.front_matter import ContentError
 from lessons.predictions import QUESTIONS
 
@@ -105,7 +105,7 @@ def test_one_keyword_at_most_is_open_on_a_page():
 
 
 def test_an_analogy_ends_where_it_breaks():
-    for path in CONTENT_DIR.glob("[0-9]*/*/*.md"):
+    for path in CHECKOUT.lessons.glob("[0-9]*/*/*.md"):
         text = path.read_text(encoding="utf-8")
         analogy = text.partition("/// analogy")[2].partition("\n///")[0]
         assert "Where it breaks:" in analogy, path
@@ -113,7 +113,7 @@ def test_an_analogy_ends_where_it_breaks():
 
 @pytest.mark.parametrize("word", ["simply", "just", "obviously", "powerful", "robust", "!"])
 def test_the_text_keeps_the_voice(word):
-    for path in CONTENT_DIR.rglob("*.md"):
+    for path in CHECKOUT.lessons.rglob("*.md"):
         prose = re.sub(r"`[^`]*`", "", path.read_text(encoding="utf-8"))
         assert not re.search(
             rf"\b{word}\b" if word.isalpha() else re.escape(word), prose, re.IGNORECASE

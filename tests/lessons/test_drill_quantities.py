@@ -43,9 +43,9 @@ def test_every_number_of_a_drill_is_shown_by_a_drill():
 
 @pytest.mark.parametrize("number", list(drills()))
 def test_a_debrief_is_shown_with_its_numbers_filled_in(number):
-    from lessons.content import DRILLS_DIR
+    from courseware.served import CHECKOUT
 
-    assert "{{" not in text_html(DRILLS_DIR / number / "debrief.md")
+    assert "{{" not in text_html(CHECKOUT.lessons / "drills" / number / "debrief.md")
 
 
 def test_the_queue_behind_a_lost_prefix_is_what_the_world_adds():

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
+from courseware.served import CHECKOUT
 from labs.instruments.prometheus.families import BY_NAME
 from labs.instruments.promql import parse
 from labs.instruments.promql.checking import NEVER_WERE, RENAMED
 from lessons import content
 from lessons.checks_marking import mark
-from lessons.content import CONTENT_DIR
 from lessons.playbook_quantities import PRIOR, READINGS, SHOWN
 from lessons.playbook_reveals import panel_recovers, profile_left_on
 from lessons.predictions import QUESTIONS, result_of
@@ -19,7 +19,7 @@ LESSONS = [content.lessons()[slug] for slug in SLUGS]
 FILES = [
     path
     for slug in SLUGS
-    for path in sorted(next((CONTENT_DIR / "02-playbook").glob(f"*-{slug}")).glob("*.md"))
+    for path in sorted(next((CHECKOUT.lessons / "02-playbook").glob(f"*-{slug}")).glob("*.md"))
 ]
 CHECKS = [(lesson, s.slug, key) for lesson in LESSONS for s in lesson.stations for key in s.checks]
 FENCE = re.compile(r"```promql\n(?P<query>.*?)```", re.DOTALL)
@@ -61,7 +61,7 @@ def test_the_lessons_ask_in_all_six_kinds():
 
 
 def test_a_name_of_today_is_a_name_that_the_server_exports():
-    text = (CONTENT_DIR / "02-playbook/28-toolkit/04-names.md").read_text("utf-8")
+    text = (CHECKOUT.lessons / "02-playbook/28-toolkit/04-names.md").read_text("utf-8")
     table = text.partition("| you may find |")[2].partition("\n///")[0]
     for row in table.splitlines()[2:]:
         today = row.split("|")[2]
@@ -70,7 +70,7 @@ def test_a_name_of_today_is_a_name_that_the_server_exports():
 
 
 def test_a_name_of_yesterday_is_one_that_the_console_calls_old():
-    text = (CONTENT_DIR / "02-playbook/28-toolkit/04-names.md").read_text("utf-8")
+    text = (CHECKOUT.lessons / "02-playbook/28-toolkit/04-names.md").read_text("utf-8")
     for name in ("vllm:gpu_cache_usage_perc", "vllm:time_per_output_token_seconds"):
         assert name in RENAMED
         assert name in text

@@ -5,18 +5,18 @@ import re
 import pytest
 from django.urls import reverse
 
+from courseware.served import CHECKOUT
 from labs.console import Command, parse
-from lessons import content
 from lessons.front_matter import ContentError
 from lessons.markdown import LAYERS
-from lessons.triage import TRIAGE_FILE, triage
+from lessons.triage import triage
 
 CARD = triage()
 
 
 def rows_of_unit_one():
     """Return symptom, layer and first reading of the table at the end of Unit 1, as Markdown."""
-    path = content.CONTENT_DIR / "01-serving/23-failure-modes/06-lifetime.md"
+    path = CHECKOUT.lessons / "01-serving/23-failure-modes/06-lifetime.md"
     table = path.read_text("utf-8").partition("| symptom | layer | read first | then |")[2]
     rows = [line for line in table.partition("\n///")[0].splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows[1:]]
@@ -56,7 +56,7 @@ def test_each_row_says_what_would_rule_it_out():
     ],
 )
 def test_a_broken_card_says_where(tmp_path, old, new, words):
-    source = TRIAGE_FILE.read_text("utf-8")
+    source = (CHECKOUT.lessons / "triage.toml").read_text("utf-8")
     assert old in source
     path = tmp_path / "triage.toml"
     path.write_text(source.replace(old, new, 1), "utf-8")

@@ -11,9 +11,9 @@ from lessons.drills.spec import drills, load_drill
 @pytest.fixture
 def written(tmp_path):
     """A function that changes drill 1.1's file and reads it."""
-    from lessons.content import DRILLS_DIR
+    from courseware.served import CHECKOUT
 
-    text = (DRILLS_DIR / "1.1" / "drill.toml").read_text(encoding="utf-8")
+    text = (CHECKOUT.lessons / "drills" / "1.1" / "drill.toml").read_text(encoding="utf-8")
 
     def write(old, new):
         assert old in text
