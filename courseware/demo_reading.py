@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import random
+import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
-from lessons import computing, drilling, predictions, progress
+from lessons import computing, drilling, keywords, predictions, progress
 from lessons.content import lessons
 from lessons.drills.spec import drills
-from lessons.models import CheckTry, DrillAttempt, PredictionCommit, StationRead
+from lessons.models import CheckTry, DrillAttempt, KeywordOpening, PredictionCommit, StationRead
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from lessons.questions import Question
 
 WHY = "That is what I would expect from the numbers above."
+_TERM = re.compile(r'data-term="([^"]+)"')
 DRILLED = 2
 """Drills that the most skilled take."""
 
@@ -36,6 +39,7 @@ def read(user: User, persona: Persona, draws: Random, *, days: int) -> None:
         for station in lesson.stations:
             if draws.random() > 0.4 + 0.6 * persona.skill:
                 continue
+            _open_keywords(user, lesson, station, persona, draws)
             for question in station.checks.values():
                 _answer(user, lesson, question, persona, draws)
             _predict(user, lesson, station, persona, draws)
@@ -43,6 +47,16 @@ def read(user: User, persona: Persona, draws: Random, *, days: int) -> None:
     for spec in list(drills().values())[: round(persona.skill * DRILLED + 0.4)]:
         _drill(user, spec, persona, draws)
     _move_back(user, begun, days)
+
+
+def _open_keywords(
+    user: User, lesson: Lesson, station: Station, persona: Persona, draws: Random
+) -> None:
+    """Unfold some of a station's keywords: the more, the less one knows."""
+    terms = dict.fromkeys(term for part in station.parts for term in _TERM.findall(part.value))
+    for term in terms:
+        if draws.random() < 0.1 + 0.6 * (1 - persona.skill):
+            keywords.note_opened(user, lesson, station, html.unescape(term))
 
 
 def _answer(
@@ -128,6 +142,7 @@ def _move_back(user: User, begun: datetime, days: int) -> None:
         (StationRead, "read_at"),
         (CheckTry, "tried_at"),
         (PredictionCommit, "committed_at"),
+        (KeywordOpening, "opened_at"),
     ):
         rows = model.objects.filter(learner=user, **{f"{field}__gte": begun})
         for pk, lesson, at in rows.values_list("pk", "lesson", field):

@@ -141,6 +141,7 @@ class _Unfolding(InlineProcessor):
         details = ET.Element("details", {"class": "kw"})
         if term.term == self.is_open:
             details.set("open", "open")
+        details.set("data-term", term.term)
         ET.SubElement(details, "summary").text = m["shown"]
         body = ET.SubElement(details, "div", {"class": "kw-body"})
         body.text = term.means

@@ -113,8 +113,14 @@ def totals_shown(attempts: QuerySet[Attempt]) -> dict[int, tuple[float, int]]:
     """Return the points that learners see, and the most that there are, of the attempts that have an outcome: one query."""
     rows = ReviewOutcome.objects.filter(attempt__in=attempts, attempt__lab_slug__in=labs())
     rows = rows.select_related("attempt").defer("attempt__mark", "attempt__panel")
-    shown = ((each.attempt_id, _shown(each, each.attempt)) for each in rows)
-    return {key: (each.total, each.of) for key, each in shown}
+    found = {}
+    for each in rows:
+        try:
+            shown = _shown(each, each.attempt)
+        except LookupError:  # The version that it was taken in is gone, and its rubric with it.
+            continue
+        found[each.attempt_id] = shown.total, shown.of
+    return found
 
 
 def _shown(outcome: ReviewOutcome, attempt: Attempt, readers: tuple[str, ...] = ()) -> ShownReview:

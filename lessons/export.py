@@ -28,6 +28,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         *("committed_at", "seen", "seen_at"),
     ),
     "step_runs": ("lesson", "step", "line", "expected", "asked_at"),
+    "keywords_opened": ("lesson", "station", "term", "opened_at"),
     "station_notes": ("lesson", "station", "text", "written_at", "bookmarked_at"),
     "repeat_tries": ("kind", "lesson", "key", "day", "answer", "right", "tried_at"),
     "review_mails": ("wanted", "page", "looked_on"),

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.http import Http404
 from django.shortcuts import render
-from django.utils.html import strip_tags
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from courseware.people import instructor_required
 from lessons import class_answers, content
-from lessons.check_cards import inline
+from lessons.check_cards import inline, plain
 from lessons.item_analysis import LEAST
 
 if TYPE_CHECKING:
@@ -121,7 +119,7 @@ def _row(lesson: Lesson, station: Station, key: str, question: Question, found: 
         lesson=lesson,
         station=station,
         key=key,
-        question=html.unescape(strip_tags(inline(question.text))),
+        question=plain(question.text),
         item=found,
         facility=_percent(found.facility) if found else "",
         interval=f"{_percent(low)} to {_percent(high)}" if found else "",

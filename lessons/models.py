@@ -285,6 +285,32 @@ class PredictionCommit(models.Model):
         return f"{self.learner_id} says {self.guess} for {self.lesson}/{self.prediction}"
 
 
+class KeywordOpening(models.Model):
+    """A learner has unfolded a keyword at a station: the first time, and only where scripts run."""
+
+    learner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="keywords_opened"
+    )
+    lesson = models.SlugField(max_length=80)
+    station = models.SlugField(max_length=80)
+    term = models.CharField(max_length=80)
+    """Its name in the glossary."""
+    opened_at = models.DateTimeField(auto_now_add=True)
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=["learner", "lesson", "station", "term"],
+                name="keyword_opening_is_one_a_station",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.learner_id} opened {self.term} at {self.lesson}/{self.station}"
+
+
 class StationNote(models.Model):
     """What a learner keeps at a station: a note in plain text, a bookmark, or both."""
 

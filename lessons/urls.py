@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from lessons import check_views, demo_views, insight_views, run_views, views
+from lessons import check_views, demo_views, insight_views, keyword_views, run_views, views
 
 app_name = "lessons"
 
@@ -10,12 +10,14 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.index, name="index"),
     # Before the lessons: none is called "reports" or "insight".
     path("insight/", insight_views.index, name="insight"),
+    path("insight/keywords/", keyword_views.insight, name="insight-keywords"),
     path("insight/<slug:lesson>/<slug:check>/", insight_views.item, name="insight-item"),
     path("reports/", check_views.reports, name="reports"),
     path("reports/<int:report>/done/", check_views.finish_report, name="report-done"),
     path("<slug:lesson>/", views.lesson, name="lesson"),
     path("<slug:lesson>/<slug:station>/", views.station, name="station"),
     path("<slug:lesson>/<slug:station>/read/", views.read, name="read"),
+    path("<slug:lesson>/<slug:station>/opened/", keyword_views.opened, name="opened"),
     path("<slug:lesson>/checks/<slug:check>/", check_views.answer, name="answer"),
     path("<slug:lesson>/checks/<slug:check>/hint/", check_views.hint, name="hint"),
     path("<slug:lesson>/checks/<slug:check>/why/", check_views.why, name="why"),

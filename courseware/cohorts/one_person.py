@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import html
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.urls import reverse
-from django.utils.html import strip_tags
 
 from courseware.cohorts.gradebook import shade
 from courseware.cohorts.grades import DRILL_POINTS, book
@@ -20,7 +18,7 @@ from labs.models import Attempt
 from labs.outcomes import totals_shown
 from lessons import content, record
 from lessons.calibration_cards import calibration_card
-from lessons.check_cards import inline
+from lessons.check_cards import plain
 from lessons.models import CheckTry, DrillAttempt, StationRead
 from lessons.symptoms import symptoms
 
@@ -193,7 +191,7 @@ def _missed(person: User, since: datetime) -> Iterator[Missed]:
         tries = rows.get((lesson.slug, key))
         if tries and not tries[0]:
             yield Missed(
-                html.unescape(strip_tags(inline(question.text))),
+                plain(question.text),
                 f"{lesson.title}, {station.title}",
                 reverse("lessons:station", args=[lesson.slug, station.slug]) + f"#check-{key}",
                 len(tries),

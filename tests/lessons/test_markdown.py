@@ -13,7 +13,9 @@ def _one_term(monkeypatch):
 
 def test_a_keyword_unfolds_inside_its_sentence_and_never_in_a_paragraph_element():
     html = page_html("The [[pool|KV pool]], full.")
-    assert html.startswith('<div class="p">The <details class="kw"><summary>pool</summary>')
+    assert html.startswith(
+        '<div class="p">The <details class="kw" data-term="KV pool"><summary>pool</summary>'
+    )
     assert "Memory for <code>live</code> tokens. Unit: blocks.<code>vllm:x_perc</code>" in html
     assert "</details>, full." in html
     assert "<p>" not in html
@@ -21,7 +23,9 @@ def test_a_keyword_unfolds_inside_its_sentence_and_never_in_a_paragraph_element(
 
 def test_a_keyword_is_closed_unless_its_author_opens_it():
     assert " open" not in page_html("[[KV pool]]")
-    assert '<details class="kw" open>' in page_html("[[KV pool]]", is_open="KV pool")
+    assert '<details class="kw" data-term="KV pool" open>' in page_html(
+        "[[KV pool]]", is_open="KV pool"
+    )
 
 
 def test_a_number_and_its_unit_stay_on_one_line():

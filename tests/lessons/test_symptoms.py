@@ -39,7 +39,7 @@ def test_a_symptom_has_a_row_and_a_page(read):
     found = read(SOUND)["1.1"]
     assert found.group == GROUPS[0]
     assert found.lessons == (("failure-modes", "overload", "The queue or the token"),)
-    assert '<details class="kw">' in found.html
+    assert '<details class="kw" data-term=' in found.html
 
 
 def test_rows_are_in_the_order_of_people_and_not_of_letters(read):
