@@ -82,6 +82,7 @@ def open_readings(attempts: Iterable[int]) -> dict[int, int]:
 class ShownItem:
     """One item of the rubric as the learner sees it. Two readers' mean may hold a half."""
 
+    key: str
     title: str
     points: float
     of: int
@@ -126,7 +127,8 @@ def totals_shown(attempts: QuerySet[Attempt]) -> dict[int, tuple[float, int]]:
 def _shown(outcome: ReviewOutcome, attempt: Attempt, readers: tuple[str, ...] = ()) -> ShownReview:
     given = by_item(attempt, outcome.points)
     items = tuple(
-        ShownItem(item.title, given[item.key] or 0, item.points) for item in items_of(attempt)
+        ShownItem(item.key, item.title, given[item.key] or 0, item.points)
+        for item in items_of(attempt)
     )
     return ShownReview(
         items,

@@ -18,7 +18,7 @@ from courseware.people import (
     reader_required,
     signed_in,
 )
-from labs import review_queue, reviews
+from labs import regrades, review_queue, reviews
 from labs.models import GraderSettings
 from labs.names import sees_names
 from labs.reading_rules import EVERY_LAB, newest
@@ -159,6 +159,7 @@ def _queue_page(
         "released": rows_of(list(reviews.released_since(grader, midnight)), grader, now),
         "midnight": midnight,
         "may_author": may_author(grader),
+        "regrades": regrades.waiting(grader).count(),
         "reads_everybody": may_review(grader),
         "sees_names": sees_names(grader, everywhere),
         "readers_named": everywhere.learners_see_readers,

@@ -2,7 +2,15 @@
 
 from django.urls import path
 
-from labs import keys_views, queue_views, review_views, rules_views, story_views, without_views
+from labs import (
+    keys_views,
+    queue_views,
+    regrade_views,
+    review_views,
+    rules_views,
+    story_views,
+    without_views,
+)
 
 _review = "reviews/<uuid:public_id>/"
 
@@ -14,6 +22,9 @@ urlpatterns = [
     path("reviews/rules/", rules_views.rules, name="review-rules"),
     path("reviews/rules/<slug:slug>/", rules_views.rules_of_lab, name="review-rules-lab"),
     path("reviews/order/", queue_views.order, name="review-order"),
+    path("reviews/regrades/", regrade_views.index, name="regrades"),
+    path("reviews/regrades/<uuid:public_id>/", regrade_views.desk, name="regrade"),
+    path("reviews/regrades/<uuid:public_id>/claim/", regrade_views.claim, name="regrade-claim"),
     path(_review, review_views.desk, name="review"),
     path(_review + "claim/", queue_views.claim, name="review-claim"),
     path(_review + "keep/", review_views.keep, name="review-keep"),

@@ -49,6 +49,12 @@ class RulesForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic when i
     class Meta:
         model = ReadingRules
         fields: ClassVar[list[str]] = [*FIELDS]
+        labels: ClassVar[dict[str, str]] = {
+            "second_percent": "Read twice, %",
+            "most_difference": "Points apart, at most",
+            "regrade_days": "Days to ask",
+            "regrade_tokens": "Requests each",
+        }
 
     def __init__(self, *args: Any, is_of_lab: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -11,6 +11,7 @@ from labs.views import (
     insight_pages,
     lab_pages,
     points_page,
+    regrade_pages,
     remarking_pages,
     room_page,
 )
@@ -40,6 +41,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(_attempt + "story/", debrief_page.story, name="story"),
     path(_attempt + "points/", points_page.show, name="points"),
     path(_attempt + "points/take-back/", points_page.take_back, name="points-take-back"),
+    path(_attempt + "ask/<slug:item>/", regrade_pages.ask, name="regrade-ask"),
+    path(_attempt + "ask/<slug:item>/withdraw/", regrade_pages.withdraw, name="regrade-withdraw"),
     path("remarkings/", remarking_pages.index, name="remarkings"),
     path(_remarking, remarking_pages.show, name="remarking"),
     path(_remarking + "apply/", remarking_pages.apply, name="remarking-apply"),

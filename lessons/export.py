@@ -44,6 +44,7 @@ PLACE = (
 )
 """Of a place in a cohort."""
 POINTS_CHANGE = ("title", "before", "of_before", "after", "of_after", "cause", "reason", "at")
+REGRADE = ("title", "reason", "status", "asked_at", "before", "after", "answer", "answered_at")
 _COMPUTED = {"prediction_commits": {"computed": F("answer__result__answer")}}
 """None until it is computed; from then on its station shows it."""
 
@@ -118,4 +119,5 @@ def _review(attempt: Attempt) -> dict[str, Any] | None:
         "comment": outcome.comment,
         "released_at": outcome.released_at,
         "changes": list(outcome.changes.values(*POINTS_CHANGE)),
+        "requests": list(attempt.regrade_requests.values(*REGRADE)),
     }

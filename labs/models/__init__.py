@@ -3,6 +3,7 @@
 from labs.models.attempts import Action, Attempt, next_seq
 from labs.models.marks import KeptReruns, MarkChange, MarkOverride, PlannedMark, Remarking
 from labs.models.reading_rules import ReadingRules
+from labs.models.regrades import RegradeRequest
 from labs.models.reviews import GraderSettings, PointsChange, Review, ReviewOutcome, ReviewReturn
 from labs.models.without_runs import WithoutRun
 from labs.models.work import Checkpoint, InformationTable, Outbox
@@ -20,6 +21,7 @@ __all__ = [
     "PlannedMark",
     "PointsChange",
     "ReadingRules",
+    "RegradeRequest",
     "Remarking",
     "Review",
     "ReviewOutcome",
