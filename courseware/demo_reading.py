@@ -116,7 +116,7 @@ def _drill(user: User, spec: DrillSpec, persona: Persona, draws: Random) -> None
     truth = spec.suspects[spec.world_of(attempt.seed)]
     useful = [key for key, each in spec.measurements.items() if each.signals]
     first = draws.choice(useful if draws.random() < persona.skill else sorted(spec.measurements))
-    drilling.commit(attempt, first, draws.choice((50, 60, 70, 80, 90)), WHY)
+    drilling.commit(attempt, first, draws.choice((50, 70, 90)), WHY)
     others = [
         key
         for key, each in spec.suspects.items()

@@ -71,6 +71,15 @@ def versions_of(slug: str) -> list[int]:
     return sorted(set(found), reverse=True)
 
 
+def spec_of(spec: LabSpec, version: int) -> LabSpec:
+    """Return a lab as it was in a version that somebody began; as it is served, if that version is gone."""
+    attempt = Attempt.objects.filter(lab_slug=spec.slug, lab_version=version).first()
+    try:
+        return attempt.spec if attempt else spec
+    except LookupError:
+        return spec
+
+
 def briefs() -> dict[str, Brief]:
     """Return every lab of the course in a line, in two queries."""
     newest = dict(
@@ -164,8 +173,13 @@ def _handled(
         clock_s=row["clock_s"],
         worked_s=worked_s([row["started_at"], *(each.at for each in log), row["finished_at"]]),
         changes=tuple(_changes(spec, world, runs)) if runs else (),
-        diagnosed=_diagnosed(spec, world, log, parts),
+        diagnosed=diagnosed(spec, world, _last_diagnosis(log), parts),
     )
+
+
+def _last_diagnosis(log: Sequence[_Entry]) -> Mapping[str, Any] | None:
+    said = (each.payload for each in reversed(log) if each.kind == Action.Kind.DIAGNOSE)
+    return next(said, None)
 
 
 def worked_s(moments: Iterable[datetime | None]) -> float:
@@ -195,10 +209,13 @@ def change_title(spec: LabSpec, kind: str) -> str:
     return found[0] if len(found) == 1 else words
 
 
-def _diagnosed(
-    spec: LabSpec, world: str, log: Sequence[_Entry], parts: Mapping[str, Any]
+def diagnosed(
+    spec: LabSpec, world: str, said: Mapping[str, Any] | None, parts: Mapping[str, Any]
 ) -> Diagnosed | None:
-    said = next((each.payload for each in reversed(log) if each.kind == Action.Kind.DIAGNOSE), None)
+    """Return what a diagnosis said, and whether it was right in a world; None if there is none with a confidence.
+
+    ``said`` is its payload, ``parts`` are those of the mark, by name.
+    """
     if said is None or said.get("confidence") is None:
         return None
     hypothesis = spec.hypotheses.get(world)

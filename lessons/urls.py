@@ -2,7 +2,15 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from lessons import check_views, demo_views, insight_views, keyword_views, run_views, views
+from lessons import (
+    check_views,
+    demo_views,
+    insight_views,
+    keyword_views,
+    run_views,
+    sure_views,
+    views,
+)
 
 app_name = "lessons"
 
@@ -11,6 +19,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     # Before the lessons: none is called "reports" or "insight".
     path("insight/", insight_views.index, name="insight"),
     path("insight/keywords/", keyword_views.insight, name="insight-keywords"),
+    path("insight/sure/", sure_views.insight, name="insight-sure"),
     path("insight/<slug:lesson>/<slug:check>/", insight_views.item, name="insight-item"),
     path("reports/", check_views.reports, name="reports"),
     path("reports/<int:report>/done/", check_views.finish_report, name="report-done"),

@@ -59,7 +59,8 @@ def lab(request: HttpRequest, slug: str) -> HttpResponseBase:
     asked = request.GET.get("version", "")
     known = {str(each): each for each in versions}
     version = known.get(asked, versions[0] if versions else spec.version)
-    found = class_attempts.insight(spec, version)
+    then = class_attempts.spec_of(spec, version)
+    found = class_attempts.insight(then, version)
     stops = class_attempts.stops(slug, version, timezone.now())
     context = {
         "spec": spec,
@@ -68,7 +69,7 @@ def lab(request: HttpRequest, slug: str) -> HttpResponseBase:
         "unknown": asked if asked and asked not in known else "",
         "least": LEAST,
         "least_of_group": LEAST_OF_GROUP,
-        "shown": _shown(spec, found) if found else None,
+        "shown": _shown(then, found) if found else None,
         "stops": _stops(stops) if stops.begun >= LEAST else None,
     }
     return render(request, "labs/lab_insight.html", context)
