@@ -18,6 +18,7 @@ from courseware import demo_cohort, demo_reading
 from courseware.models import User
 from labs import attempts, outbox, plays, worker, worlds
 from labs.catalogue import labs
+from labs.lab_insight import LEAST
 from labs.models import Action, Attempt
 from labs.personas import Persona, play_of
 
@@ -66,7 +67,9 @@ def make_class(
         people.append(user)
         demo_reading.read(user, persona, draws, days=DAYS)
         for spec, days_ago in _plan(shared, attempts_each, draws):
-            done.append(_attempt(user, spec, persona, draws, days_ago))
+            # Enough people come to a mark in what everybody takes for its statistics to be shown.
+            may_stop = number >= LEAST or spec not in shared
+            done.append(_attempt(user, spec, persona, draws, days_ago, may_stop=may_stop))
             tell(f"{user.name}: {done[-1].spec.title}, {_said(done[-1])}")
     # Last: dates that have passed would have refused what is moved to before them.
     demo_cohort.make_cohort(seed, shared, people, days=DAYS)
@@ -116,7 +119,13 @@ def _person(number: int, seed: int, draws: Random) -> tuple[User, Persona]:
 
 
 def _attempt(
-    user: User, spec: LabSpec, persona: Persona, draws: Random, days_ago: float
+    user: User,
+    spec: LabSpec,
+    persona: Persona,
+    draws: Random,
+    days_ago: float,
+    *,
+    may_stop: bool,
 ) -> Attempt:
     """Take one attempt from its page to its mark, as pages and workers would; or give it up on the way."""
     with outbox.held():
@@ -125,7 +134,7 @@ def _attempt(
         truth = worlds.hypothesis_of(spec, attempt.seed)
         play = play_of(spec, truth, persona, draws)
         _, log = plays.perform(spec, attempt.seed, play, hypothesis=truth)
-        stops = draws.random() < 0.3 * (1 - persona.skill)
+        stops = may_stop and draws.random() < 0.3 * (1 - persona.skill)
         taken: list[Entry] = list(log)
         if stops:
             taken = taken[: draws.randint(1, max(1, len(taken) - 1))]

@@ -25,7 +25,7 @@ from labs.lab_insight import (
     insight_of,
     stops_of,
 )
-from labs.marking.mitigation import false_fixes
+from labs.marking.mitigation import ChangeRerun, Rerun, false_fixes
 from labs.models import Action, Attempt, KeptReruns
 
 if TYPE_CHECKING:
@@ -118,9 +118,11 @@ def insight(spec: LabSpec, version: int) -> Insight | None:
         if row["total"] is not None and row["mark__debrief__hypothesis"] is not None:
             firsts.setdefault(row["learner"], row)
     keys = [row["pk"] for row in firsts.values()]
-    logs, kept = _logs(keys), dict(_kept(keys))
+    logs, said, runs = _logs(keys), last_diagnoses(keys), dict(_runs(keys))
     return insight_of(
-        _handled(spec, row, logs[row["pk"]], kept.get(row["pk"])) for row in firsts.values()
+        _handled(spec, row, logs[pk], said.get(pk), runs.get(pk))
+        for row in firsts.values()
+        for pk in [row["pk"]]
     )
 
 
@@ -132,29 +134,55 @@ class _Entry:
     came_to: str
     """Of a command: reading, change, verification, wait."""
     at: datetime
-    payload: Mapping[str, Any]
 
 
 def _logs(keys: Iterable[int]) -> dict[int, list[_Entry]]:
     rows = Action.objects.filter(attempt__in=keys, status=Action.Status.DONE).order_by("seq")
     found: dict[int, list[_Entry]] = defaultdict(list)
-    for attempt, kind, came_to, at, payload in rows.values_list(
-        "attempt", "kind", "outcome__kind", "created_at", "payload"
+    for attempt, kind, came_to, at in rows.values_list(
+        "attempt", "kind", "outcome__kind", "created_at"
     ):
-        found[attempt].append(_Entry(kind, str(came_to or ""), at, payload))
+        found[attempt].append(_Entry(kind, str(came_to or ""), at))
     return found
 
 
-def _kept(keys: Iterable[int]) -> Iterator[tuple[int, reruns.Reruns]]:
-    rows = KeptReruns.objects.filter(attempt__in=keys)
-    for attempt, stored in rows.values_list("attempt", "kept"):
-        kept = reruns.load(stored)
-        if kept is not None:
-            yield attempt, kept.reruns
+def last_diagnoses(keys: Iterable[int]) -> dict[int, Mapping[str, Any]]:
+    """Return what the last diagnosis of each attempt said."""
+    rows = Action.objects.filter(
+        attempt__in=keys, kind=Action.Kind.DIAGNOSE, status=Action.Status.DONE
+    )
+    return dict(rows.order_by("seq").values_list("attempt", "payload"))
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Of what was simulated for a mark, what says which changes helped."""
+
+    whole: Rerun
+    changes: tuple[ChangeRerun, ...]
+
+
+def _runs(keys: Iterable[int]) -> Iterator[tuple[int, _Runs]]:
+    """Yield them by attempt: a hundredth of what is kept, so that a large class is read in a moment."""
+    rows = KeptReruns.objects.filter(attempt__in=keys, kept__format=reruns.FORMAT)
+    for attempt, whole, atoms in rows.values_list(
+        "attempt", "kept__reruns__whole", "kept__reruns__atoms"
+    ):
+        yield attempt, _Runs(Rerun(**whole), tuple(_change(each) for each in atoms))
+
+
+def _change(stored: Mapping[str, Any]) -> ChangeRerun:
+    alone, without = stored["alone"], stored["without"]
+    runs = {"alone": Rerun(**alone), "without": Rerun(**without) if without else None}
+    return ChangeRerun(**{**stored, **runs})
 
 
 def _handled(
-    spec: LabSpec, row: Mapping[str, Any], log: Sequence[_Entry], runs: reruns.Reruns | None
+    spec: LabSpec,
+    row: Mapping[str, Any],
+    log: Sequence[_Entry],
+    said: Mapping[str, Any] | None,
+    runs: _Runs | None,
 ) -> Handled:
     worths = row["mark__debrief__value"] or []
     parts = {part["name"]: part for part in row["mark__parts"] if part.get("earned") is not None}
@@ -173,13 +201,8 @@ def _handled(
         clock_s=row["clock_s"],
         worked_s=worked_s([row["started_at"], *(each.at for each in log), row["finished_at"]]),
         changes=tuple(_changes(spec, world, runs)) if runs else (),
-        diagnosed=diagnosed(spec, world, _last_diagnosis(log), parts),
+        diagnosed=diagnosed(spec, world, said, parts),
     )
-
-
-def _last_diagnosis(log: Sequence[_Entry]) -> Mapping[str, Any] | None:
-    said = (each.payload for each in reversed(log) if each.kind == Action.Kind.DIAGNOSE)
-    return next(said, None)
 
 
 def worked_s(moments: Iterable[datetime | None]) -> float:
@@ -189,11 +212,11 @@ def worked_s(moments: Iterable[datetime | None]) -> float:
     return sum((gap for gap in gaps if gap <= PAUSE), timedelta()).total_seconds()
 
 
-def _changes(spec: LabSpec, world: str, runs: reruns.Reruns) -> Iterator[Changed]:
+def _changes(spec: LabSpec, world: str, runs: _Runs) -> Iterator[Changed]:
     """Yield what was changed. It helped if marking takes it for no false fix; where nothing is wrong nothing helps."""
     hypothesis = spec.hypotheses.get(world)
     is_fault = hypothesis is None or hypothesis.answer.scope == "fault"
-    for each in runs.atoms:
+    for each in runs.changes:
         helped = is_fault and not false_fixes(runs.whole, [each])
         yield Changed(f"{each.target} {each.kind}", change_title(spec, each.kind), helped)
 

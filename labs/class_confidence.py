@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Max
 
 from labs.catalogue import labs
-from labs.class_attempts import diagnosed, of_learners
-from labs.models import Action, Attempt
+from labs.class_attempts import diagnosed, last_diagnoses, of_learners
+from labs.models import Attempt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,17 +47,10 @@ def said_in_labs() -> Iterator[SaidInLab]:
         slug = row["lab_slug"]
         if row["lab_version"] == newest[slug] and row["mark__debrief__hypothesis"] is not None:
             firsts.setdefault((slug, row["learner"]), row)
-    last = _last_diagnoses([row["pk"] for row in firsts.values()])
+    last = last_diagnoses([row["pk"] for row in firsts.values()])
     for row in firsts.values():
         yield from _predicted(row)
         yield from _diagnosed(row, last.get(row["pk"]))
-
-
-def _last_diagnoses(keys: list[int]) -> dict[int, Mapping[str, Any]]:
-    rows = Action.objects.filter(
-        attempt__in=keys, kind=Action.Kind.DIAGNOSE, status=Action.Status.DONE
-    ).order_by("seq")
-    return dict(rows.values_list("attempt", "payload"))
 
 
 def _predicted(row: Mapping[str, Any]) -> Iterator[SaidInLab]:
