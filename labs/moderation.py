@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from uuid import UUID
 
 type Given = Mapping[str, float | None]
@@ -36,3 +36,17 @@ def _middle(one: float | None, other: float | None) -> float | None:
         return other if one is None else one
     middle = (one + other) / 2
     return int(middle) if middle == int(middle) else middle
+
+
+def mean_off(pairs: Sequence[tuple[Given, Given]]) -> float:
+    """Return the points between what was given and the reference, on average over every item that both have.
+
+    0 if there is none.
+    """
+    off = [
+        abs(given - right)
+        for one, reference in pairs
+        for key, right in reference.items()
+        if right is not None and (given := one.get(key)) is not None
+    ]
+    return sum(off) / len(off) if off else 0.0

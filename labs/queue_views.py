@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.shortcuts import redirect
@@ -18,7 +18,8 @@ from courseware.people import (
     reader_required,
     signed_in,
 )
-from labs import regrades, review_queue, reviews
+from labs import regrades, review_queue, reviews, training
+from labs.catalogue import labs
 from labs.models import GraderSettings
 from labs.names import sees_names
 from labs.reading_rules import EVERY_LAB, newest
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
+    from courseware.models import User
     from labs.models import Review
 
 
@@ -145,6 +147,20 @@ def _free_page(
     return page(request, "labs/review_free.html", context, status)
 
 
+def _to_train(grader: User) -> list[dict[str, Any]]:
+    """Return the labs that ask a grader to train first, how far they are, and how much waits there."""
+    untrained = training.untrained_labs(grader)
+    return [
+        {
+            "spec": spec,
+            "progress": training.progress(grader, slug),
+            "waiting": reviews.waiting_untrained(grader, slug).count(),
+        }
+        for slug, spec in labs().items()
+        if slug in untrained
+    ]
+
+
 def _queue_page(
     request: HttpRequest, *, conflict: Conflict | None = None, status: int = 200
 ) -> HttpResponse:
@@ -159,6 +175,7 @@ def _queue_page(
         "released": rows_of(list(reviews.released_since(grader, midnight)), grader, now),
         "midnight": midnight,
         "may_author": may_author(grader),
+        "to_train": _to_train(grader),
         "regrades": regrades.waiting(grader).count(),
         "reads_everybody": may_review(grader),
         "sees_names": sees_names(grader, everywhere),

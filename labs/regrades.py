@@ -21,6 +21,7 @@ from labs.models import PointsChange, RegradeRequest, Review, ReviewOutcome
 from labs.reading_rules import regrade_tokens, rules_of
 from labs.review_points import as_stored, by_item, items_of
 from labs.reviews import LEASE
+from labs.training import untrained_labs
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -178,12 +179,13 @@ def withdraw(request: RegradeRequest) -> None:
 
 
 def open_to(reader: User) -> QuerySet[RegradeRequest]:
-    """Return the requests that a reader may answer: about what they may read, and have not read."""
+    """Return the requests that a reader may answer: about what they may read, are trained for, and have not read."""
     read = Review.objects.filter(claimed_by=reader.pk).exclude(released_at=None)
     return (
         RegradeRequest.objects.select_related("attempt__learner", "claimed_by")
-        .filter(attempt__in=reviews.open_to(reader).values("attempt"))
+        .filter(attempt__in=reviews.but_for_training(reader).values("attempt"))
         .exclude(attempt__in=read.values("attempt"))
+        .exclude(attempt__lab_slug__in=untrained_labs(reader))
     )
 
 

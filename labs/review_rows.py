@@ -18,6 +18,7 @@ from labs.reading_rules import rules_of_all
 from labs.review_desk import pseudonym, waited
 from labs.review_points import points_of, total_of
 from labs.reviews import Standing
+from labs.training import untrained_labs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,13 +56,14 @@ class Row:
     open_reading: int = 0
     """A reading of the same attempt that is still to be done, where this one is released; 0 is none."""
     is_kept_from: bool = False
-    """Whether the points are not for this grader's eyes: a second reader must not know them."""
+    """Whether the points are not for this grader's eyes: they may have to give theirs without knowing them."""
 
 
 def rows_of(found: Sequence[Review], grader: User, now: datetime) -> list[Row]:
     """Return reviews as rows; instructors are told how often each was skipped."""
     skips = review_queue.skips_of(found) if may_author(grader) else {}
     still_open = outcomes.open_readings(each.attempt_id for each in found if each.released_at)
+    untrained = untrained_labs(grader) if any(each.released_at for each in found) else set()
     rules = rules_of_all(each.attempt.lab_slug for each in found)
     return [
         _row(
@@ -71,6 +73,7 @@ def rows_of(found: Sequence[Review], grader: User, now: datetime) -> list[Row]:
             rules=rules[each.attempt.lab_slug],
             skips=skips.get(each.pk, 0),
             open_reading=still_open.get(each.attempt_id, 0) if each.released_at else 0,
+            is_untrained=each.attempt.lab_slug in untrained,
         )
         for each in found
     ]
@@ -89,6 +92,7 @@ def _row(
     rules: ReadingRules,
     skips: int,
     open_reading: int,
+    is_untrained: bool,
 ) -> Row:
     left = review.lease_until - now if review.lease_until else None
     return Row(
@@ -103,7 +107,7 @@ def _row(
         total=total_of(points_of(review)),
         of=sum(item.points for item in review.attempt.spec.rubric),
         open_reading=open_reading,
-        is_kept_from=reviews.is_kept_from(review, grader, open_reading),
+        is_kept_from=reviews.is_kept_from(review, grader, open_reading, is_untrained=is_untrained),
     )
 
 

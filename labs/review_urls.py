@@ -9,6 +9,7 @@ from labs import (
     review_views,
     rules_views,
     story_views,
+    training_views,
     without_views,
 )
 
@@ -22,6 +23,17 @@ urlpatterns = [
     path("reviews/rules/", rules_views.rules, name="review-rules"),
     path("reviews/rules/<slug:slug>/", rules_views.rules_of_lab, name="review-rules-lab"),
     path("reviews/order/", queue_views.order, name="review-order"),
+    path("reviews/training/", training_views.index, name="training"),
+    path("reviews/training/<slug:slug>/", training_views.lab, name="training-lab"),
+    path(
+        "reviews/training/<slug:slug>/<uuid:public_id>/",
+        training_views.case,
+        name="training-case",
+    ),
+    path(
+        "reviews/training/<uuid:public_id>/remove/", training_views.remove, name="training-remove"
+    ),
+    path(_review + "training/", training_views.add, name="training-add"),
     path("reviews/regrades/", regrade_views.index, name="regrades"),
     path("reviews/regrades/<uuid:public_id>/", regrade_views.desk, name="regrade"),
     path("reviews/regrades/<uuid:public_id>/claim/", regrade_views.claim, name="regrade-claim"),

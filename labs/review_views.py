@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from courseware.people import reader_required, signed_in
+from courseware.people import may_author, reader_required, signed_in
 from labs import outcomes, queue_views, review_queue, reviews
 from labs.models import Action
 from labs.reading_rules import rules_of
@@ -279,6 +279,7 @@ def _desk_page(
         "unskipped": unskipped,
         "stored": list(zip(spec.rubric, stored, strict=True)),
         "earlier": earlier,
+        "may_author": may_author(grader),
         "side_by_side": list(zip(spec.rubric, *map(points_of, earlier), strict=True)),
         "stored_total": total_of(stored),
         "most_characters": reviews.MOST_COMMENT_CHARACTERS,

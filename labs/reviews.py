@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from courseware.admission import whose_work_is_read_by
@@ -20,6 +20,7 @@ from labs import outcomes
 from labs.catalogue import labs
 from labs.models import Review
 from labs.review_points import points_of
+from labs.training import untrained_labs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,9 +73,23 @@ class Undecided(Exception):  # noqa: N818
 def open_to(grader: User) -> QuerySet[Review]:
     """Return the reviews that a grader may see.
 
-    Left out are their own attempts, whatever is still to be read of an attempt that they have read already, and, for
-    those who read for cohorts, what nobody of those did.
+    Left out are their own attempts, whatever is still to be read of an attempt that they have read already or of a lab
+    that asks them to train first, and, for those who read for cohorts, what nobody of those did.
     """
+    return but_for_training(grader).exclude(
+        ~Q(claimed_by=grader.pk),
+        released_at=None,
+        attempt__lab_slug__in=untrained_labs(grader),
+    )
+
+
+def waiting_untrained(grader: User, lab_slug: str) -> QuerySet[Review]:
+    """Return what waits of a lab for a grader who has yet to pass its training."""
+    return but_for_training(grader).filter(released_at=None, attempt__lab_slug=lab_slug)
+
+
+def but_for_training(grader: User) -> QuerySet[Review]:
+    """Return what ``open_to`` does, and what is still to be read in labs that ask this grader to train first."""
     rows = Review.objects.select_related("attempt__learner", "claimed_by")
     learners = whose_work_is_read_by(grader)
     if learners is not None:
@@ -94,13 +109,19 @@ def waiting(grader: User) -> QuerySet[Review]:
 
 def released_since(grader: User, moment: datetime) -> QuerySet[Review]:
     """Return what was released since ``moment``, by anybody, the latest first."""
-    return open_to(grader).filter(released_at__gte=moment).order_by("-released_at", "pk")
+    return but_for_training(grader).filter(released_at__gte=moment).order_by("-released_at", "pk")
 
 
-def is_kept_from(review: Review, grader: User, open_reading: int | None) -> bool:
-    """Whether the points of a released reading are not shown to a grader: a second reader must not know them."""
+def is_kept_from(
+    review: Review, grader: User, open_reading: int | None, *, is_untrained: bool = False
+) -> bool:
+    """Whether the points of a released reading are not shown to a grader.
+
+    A second reader must not know them, nor must whoever may have to train with them.
+    """
     is_own = review.claimed_by_id == grader.pk
-    return review.released_at is not None and open_reading == SECOND and not is_own
+    must_not_know = open_reading == SECOND or is_untrained
+    return review.released_at is not None and must_not_know and not is_own
 
 
 def earlier_readings(review: Review) -> list[Review]:

@@ -5,6 +5,7 @@ from labs.models.marks import KeptReruns, MarkChange, MarkOverride, PlannedMark,
 from labs.models.reading_rules import ReadingRules
 from labs.models.regrades import RegradeRequest
 from labs.models.reviews import GraderSettings, PointsChange, Review, ReviewOutcome, ReviewReturn
+from labs.models.training import TrainingAnswer, TrainingCase, TrainingRun
 from labs.models.without_runs import WithoutRun
 from labs.models.work import Checkpoint, InformationTable, Outbox
 
@@ -26,6 +27,9 @@ __all__ = [
     "Review",
     "ReviewOutcome",
     "ReviewReturn",
+    "TrainingAnswer",
+    "TrainingCase",
+    "TrainingRun",
     "WithoutRun",
     "next_seq",
 ]

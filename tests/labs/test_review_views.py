@@ -166,7 +166,7 @@ def test_the_queue_takes_as_many_queries_for_twenty_as_for_two(
     grader_client, django_assert_max_num_queries
 ):
     ReviewFactory.create_batch(20)
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(14):
         grader_client.get(QUEUE)
 
 
