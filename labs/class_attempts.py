@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Max
 
-from courseware.models import User
 from labs import reruns
 from labs.catalogue import labs
 from labs.lab_insight import (
@@ -32,6 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from django.db.models import QuerySet
+
+    from courseware.models import User
+    from labs.models.attempts import AttemptQuerySet
     from labs.specs import LabSpec
 
 PAUSE = timedelta(minutes=30)
@@ -59,16 +62,10 @@ class Brief:
     passed: int
 
 
-def of_learners(slug: str | None = None) -> Any:
-    """Return the attempts that learners made, at one lab if it is named."""
-    rows = Attempt.objects.filter(learner__role=User.Role.LEARNER)
-    return rows if slug is None else rows.filter(lab_slug=slug)
-
-
-def versions_of(slug: str) -> list[int]:
+def versions_of(slug: str, learners: QuerySet[User]) -> list[int]:
     """Return the versions of a lab that learners have begun, the newest first."""
-    found = of_learners(slug).values_list("lab_version", flat=True).distinct()
-    return sorted(set(found), reverse=True)
+    rows = Attempt.objects.filter(learner__in=learners, lab_slug=slug)
+    return sorted(set(rows.values_list("lab_version", flat=True)), reverse=True)
 
 
 def spec_of(spec: LabSpec, version: int) -> LabSpec:
@@ -80,17 +77,12 @@ def spec_of(spec: LabSpec, version: int) -> LabSpec:
         return spec
 
 
-def briefs() -> dict[str, Brief]:
+def briefs(learners: QuerySet[User]) -> dict[str, Brief]:
     """Return every lab of the course in a line, in two queries."""
-    newest = dict(
-        of_learners()
-        .filter(status=Attempt.Status.MARKED)
-        .values_list("lab_slug")
-        .annotate(newest=Max("lab_version"))
-    )
+    marked = Attempt.objects.filter(learner__in=learners, status=Attempt.Status.MARKED)
+    newest = dict(marked.values_list("lab_slug").annotate(newest=Max("lab_version")))
     firsts: dict[tuple[str, int], tuple[float, bool]] = {}
-    rows = of_learners().filter(status=Attempt.Status.MARKED).order_by("number")
-    for slug, learner, version, total, passed in rows.values_list(
+    for slug, learner, version, total, passed in marked.order_by("number").values_list(
         "lab_slug", "learner", "lab_version", "total", "mark__passed"
     ):
         if total is not None and version == newest[slug]:
@@ -107,9 +99,13 @@ def _brief(firsts: Sequence[tuple[float, bool]]) -> Brief:
     return Brief(len(firsts), average, sum(passed for _, passed in firsts))
 
 
-def insight(spec: LabSpec, version: int) -> Insight | None:
+def _begun(slug: str, version: int, learners: QuerySet[User]) -> AttemptQuerySet:
+    return Attempt.objects.filter(learner__in=learners, lab_slug=slug, lab_version=version)
+
+
+def insight(spec: LabSpec, version: int, learners: QuerySet[User]) -> Insight | None:
     """Return what a class did in one version of a lab; None while too few have been marked."""
-    marked = of_learners(spec.slug).filter(lab_version=version, status=Attempt.Status.MARKED)
+    marked = _begun(spec.slug, version, learners).filter(status=Attempt.Status.MARKED)
     firsts: dict[int, dict[str, Any]] = {}
     for row in marked.order_by("number").values(
         *("pk", "learner", "clock_s", "started_at", "finished_at", "total", "mark__passed"),
@@ -254,9 +250,9 @@ def diagnosed(
     )
 
 
-def stops(slug: str, version: int, now: datetime) -> Stops:
+def stops(slug: str, version: int, learners: QuerySet[User], now: datetime) -> Stops:
     """Return where people stopped in one version of a lab."""
-    rows = of_learners(slug).filter(lab_version=version)
+    rows = _begun(slug, version, learners)
     stopped: list[tuple[int, int, bool]] = [
         (pk, clock_s, True)
         for pk, clock_s in rows.filter(status=Attempt.Status.GIVEN_UP).values_list("pk", "clock_s")

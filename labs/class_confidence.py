@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Max
 
 from labs.catalogue import labs
-from labs.class_attempts import diagnosed, last_diagnoses, of_learners
+from labs.class_attempts import diagnosed, last_diagnoses
 from labs.models import Attempt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from django.db.models import QuerySet
+
+    from courseware.models import User
 
 
 @dataclass(frozen=True)
@@ -34,9 +38,11 @@ class SaidInLab:
     came: float | None = None
 
 
-def said_in_labs() -> Iterator[SaidInLab]:
-    """Yield what learners predicted and diagnosed in the newest version of each lab that anybody was marked in."""
-    marked = of_learners().filter(status=Attempt.Status.MARKED, lab_slug__in=labs())
+def said_in_labs(learners: QuerySet[User]) -> Iterator[SaidInLab]:
+    """Yield what these learners predicted and diagnosed in the newest version of each lab that anybody was marked in."""
+    marked = Attempt.objects.filter(
+        learner__in=learners, status=Attempt.Status.MARKED, lab_slug__in=labs()
+    )
     newest = dict(marked.values_list("lab_slug").annotate(newest=Max("lab_version")))
     firsts: dict[tuple[str, int], Mapping[str, Any]] = {}
     rows = marked.order_by("number").values(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from courseware.models import User
 from lessons.item_analysis import Tries, analysed
 from lessons.models import CheckTry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from django.db.models import QuerySet
+
+    from courseware.models import User
     from lessons.content import Lesson
     from lessons.item_analysis import Item
 
@@ -20,9 +22,9 @@ def item_key(lesson: str, check: str) -> str:
     return f"{lesson}/{check}"
 
 
-def items_of(lessons: Mapping[str, Lesson]) -> dict[str, Item]:
-    """Return the statistics of every check that enough learners answered, by ``item_key``."""
-    rows = CheckTry.objects.filter(learner__role=User.Role.LEARNER, lesson__in=lessons)
+def items_of(lessons: Mapping[str, Lesson], learners: QuerySet[User]) -> dict[str, Item]:
+    """Return the statistics of every check that enough of these learners answered, by ``item_key``."""
+    rows = CheckTry.objects.filter(learner__in=learners, lesson__in=lessons)
     ordered = rows.order_by("learner_id", "lesson", "check_key", "number")
     found: dict[tuple[int, str], tuple[list[tuple[str, ...]], list[bool]]] = {}
     for learner, lesson, check, answer, right in ordered.values_list(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Max
 
-from courseware.models import User
 from labs.class_confidence import said_in_labs
 from lessons.check_cards import plain
 from lessons.drills.spec import drills
@@ -17,14 +16,17 @@ from lessons.sure import Said, off_by, sure_and_wrong
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from django.db.models import QuerySet
+
+    from courseware.models import User
     from lessons.content import Lesson, PredictionText
     from lessons.guesses import Guess
     from lessons.sure import Found
 
 
-def found_in(lessons: Mapping[str, Lesson]) -> Found:
-    """Return where the class was sure and wrong."""
-    return sure_and_wrong([*_predictions(lessons), *_drills(), *_labs()])
+def found_in(lessons: Mapping[str, Lesson], learners: QuerySet[User]) -> Found:
+    """Return where these learners were sure and wrong."""
+    return sure_and_wrong([*_predictions(lessons, learners), *_drills(learners), *_labs(learners)])
 
 
 def prediction_key(lesson: str, prediction: str) -> str:
@@ -32,10 +34,10 @@ def prediction_key(lesson: str, prediction: str) -> str:
     return f"{lesson}/{prediction}"
 
 
-def _predictions(lessons: Mapping[str, Lesson]) -> Iterator[Said]:
+def _predictions(lessons: Mapping[str, Lesson], learners: QuerySet[User]) -> Iterator[Said]:
     """Yield predictions in lessons whose answer is known; of each, those that asked today's code."""
     rows = PredictionCommit.objects.filter(
-        learner__role=User.Role.LEARNER,
+        learner__in=learners,
         lesson__in=lessons,
         answer__status=ComputedAnswer.Status.DONE,
     ).values_list(
@@ -71,11 +73,11 @@ def _in_words(text: PredictionText, guess: Guess, answer: Any) -> str:
     return off_by(float(guess), float(answer)) if is_number else "another answer"
 
 
-def _drills() -> Iterator[Said]:
+def _drills(learners: QuerySet[User]) -> Iterator[Said]:
     """Yield first measurements in drills, of each learner's first try: sure that no other would be better."""
     known = drills()
     rows = DrillAttempt.objects.filter(
-        learner__role=User.Role.LEARNER, stage=DrillAttempt.Stage.DONE, drill__in=known
+        learner__in=learners, stage=DrillAttempt.Stage.DONE, drill__in=known
     )
     newest = dict(rows.order_by().values_list("drill").annotate(newest=Max("version")))
     seen: set[tuple[int, str]] = set()
@@ -104,8 +106,8 @@ def _hints(row: DrillAttempt) -> int:
     return sum(stage == DrillAttempt.Stage.MEASURE for stage, _ in row.hints)
 
 
-def _labs() -> Iterator[Said]:
-    for each in said_in_labs():
+def _labs(learners: QuerySet[User]) -> Iterator[Said]:
+    for each in said_in_labs(learners):
         if each.said is not None and each.came is not None:
             answer = off_by(each.said, each.came)
         else:

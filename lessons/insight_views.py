@@ -10,7 +10,8 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from courseware.people import instructor_required
+from courseware.people import learner_required
+from courseware.taught import taught
 from lessons import class_answers, content
 from lessons.check_cards import inline, plain
 from lessons.item_analysis import LEAST
@@ -59,11 +60,11 @@ class AnswerRow:
 
 @never_cache
 @require_safe
-@instructor_required
+@learner_required
 def index(request: HttpRequest) -> HttpResponseBase:
     """Show every check, lesson by lesson; with ``?flagged`` those that want a look."""
-    course = content.lessons()
-    items = class_answers.items_of(course)
+    course, whose = content.lessons(), taught(request)
+    items = class_answers.items_of(course, whose.learners)
     only_flagged = "flagged" in request.GET
     every = list(_rows(items))
     rows = [row for row in every if not only_flagged or (row.item and row.item.flags)]
@@ -77,20 +78,22 @@ def index(request: HttpRequest) -> HttpResponseBase:
         "flagged": sum(bool(item.flags) for item in items.values()),
         "only_flagged": only_flagged,
         "least": LEAST,
+        "taught": whose,
     }
     return render(request, "lessons/insight.html", context)
 
 
 @never_cache
 @require_safe
-@instructor_required
+@learner_required
 def item(request: HttpRequest, lesson: str, check: str) -> HttpResponseBase:
     """Show one check: its numbers, what people answered first, and what an author should look at."""
+    whose = taught(request)
     found = content.lessons().get(lesson)
     here = found.with_check(check) if found else None
     if found is None or here is None:
         raise Http404
-    items = class_answers.items_of(content.lessons())
+    items = class_answers.items_of(content.lessons(), whose.learners)
     known = items.get(class_answers.item_key(lesson, check))
     question = here.checks[check]
     context = {
@@ -101,6 +104,7 @@ def item(request: HttpRequest, lesson: str, check: str) -> HttpResponseBase:
         "has_groups": bool(known and known.upper_lower is not None),
         "upper_lower": _signed(known.upper_lower) if known else "",
         "least": LEAST,
+        "taught": whose,
     }
     return render(request, "lessons/insight_item.html", context)
 

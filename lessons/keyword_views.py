@@ -11,7 +11,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from courseware.glossary import glossary
-from courseware.people import instructor_required, learner_required, signed_in
+from courseware.people import learner_required, signed_in
+from courseware.taught import taught
 from lessons import content, keywords
 from lessons.check_cards import plain
 from lessons.keyword_insight import LEAST
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from django.http import HttpRequest, HttpResponseBase
 
+    from courseware.taught import Taught
     from lessons.keyword_insight import Found, Group
 
 
@@ -45,23 +47,24 @@ def opened(request: HttpRequest, lesson: str, station: str) -> HttpResponseBase:
 
 @never_cache
 @require_safe
-@instructor_required
+@learner_required
 def insight(request: HttpRequest) -> HttpResponseBase:
     """Show which keywords stand before wrong answers, and which are opened most at each station."""
-    course = content.lessons()
-    found = keywords.before_wrong_answers(course)
+    course, whose = content.lessons(), taught(request)
+    found = keywords.before_wrong_answers(course, whose.learners)
     context = {
         "found": found,
-        "rows": list(_rows(found)),
+        "rows": list(_rows(found, whose)),
         "beyond": sum(each.is_beyond_chance for each in found.rows),
         "by_chance": round(found.compared / 20),
-        "stations": list(_stations()),
+        "stations": list(_stations(whose)),
         "least": LEAST,
+        "taught": whose,
     }
     return render(request, "lessons/keywords.html", context)
 
 
-def _rows(found: Found) -> Iterator[dict[str, Any]]:
+def _rows(found: Found, whose: Taught) -> Iterator[dict[str, Any]]:
     for each in found.rows:
         lesson = content.lessons()[each.lesson]
         here = lesson.with_check(each.check)
@@ -72,7 +75,7 @@ def _rows(found: Found) -> Iterator[dict[str, Any]]:
             "term": glossary().get(each.term),
             "name": each.term,
             "question": plain(here.checks[each.check].text),
-            "url": reverse("lessons:insight-item", args=[lesson.slug, each.check]),
+            "url": reverse("lessons:insight-item", args=[lesson.slug, each.check]) + whose.query,
             "where": f"{lesson.title}, {here.title}",
             "station_url": reverse("lessons:station", args=[lesson.slug, here.slug]),
             "opened": _group(each.opened),
@@ -87,9 +90,9 @@ def _group(group: Group) -> dict[str, Any]:
     return {"share": f"{100 * group.share:.0f} %", "wrong": group.wrong, "n": group.n}
 
 
-def _stations() -> Iterator[dict[str, Any]]:
+def _stations(whose: Taught) -> Iterator[dict[str, Any]]:
     """Yield the stations at which keywords are opened, in the order of the course."""
-    found = keywords.opened_most(content.lessons())
+    found = keywords.opened_most(content.lessons(), whose.learners)
     for lesson in content.lessons().values():
         for station in lesson.stations:
             terms = found.get((lesson.slug, station.slug))

@@ -9,7 +9,8 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from courseware.people import instructor_required
+from courseware.people import learner_required
+from courseware.taught import taught
 from labs.catalogue import labs
 from lessons import class_sure, content
 from lessons.check_cards import plain
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from django.http import HttpRequest, HttpResponseBase
 
+    from courseware.taught import Taught
     from lessons.sure import Item
 
 KINDS = {
@@ -33,36 +35,38 @@ KINDS = {
 
 @never_cache
 @require_safe
-@instructor_required
+@learner_required
 def insight(request: HttpRequest) -> HttpResponseBase:
     """Show where the class was sure and wrong, of all kinds or of one."""
-    found = class_sure.found_in(content.lessons())
+    whose = taught(request)
+    found = class_sure.found_in(content.lessons(), whose.learners)
     kind = request.GET.get("kind", "")
     items = [each for each in found.items if kind not in KINDS or each.kind == kind]
     context = {
-        "rows": [_row(each) for each in items],
+        "rows": [_row(each, whose) for each in items],
         "found": found,
         "share": f"{100 * found.wrong / found.sure:.0f} %" if found.sure else "",
         "kinds": KINDS.items(),
         "kind": kind if kind in KINDS else "",
         "least": LEAST,
+        "taught": whose,
         "sure_percent": SURE_PERCENT,
     }
     return render(request, "lessons/sure.html", context)
 
 
-def _row(item: Item) -> dict[str, Any]:
+def _row(item: Item, whose: Taught) -> dict[str, Any]:
     low, high = item.interval
     return {
         "item": item,
         "kind": KINDS[item.kind],
-        **_named(item),
+        **_named(item, whose),
         "share": f"{100 * item.share:.0f} %",
         "could_be": f"{100 * low:.0f} % to {100 * high:.0f} %",
     }
 
 
-def _named(item: Item) -> Mapping[str, str]:
+def _named(item: Item, whose: Taught) -> Mapping[str, str]:
     """Return what an item asks, where, and its address."""
     if item.kind == "prediction":
         slug, _, key = item.key.partition("/")
@@ -87,5 +91,5 @@ def _named(item: Item) -> Mapping[str, str]:
     return {
         "asked": asked,
         "where": f"Lab {spec.number}, {spec.title}" if spec else item.key,
-        "url": reverse("labs:insight-lab", args=[item.key.partition("/")[0]]),
+        "url": reverse("labs:insight-lab", args=[item.key.partition("/")[0]]) + whose.query,
     }

@@ -95,6 +95,8 @@ class Column:
     url: str
     due_at: datetime | None = None
     """For whoever has no other terms."""
+    slug: str = ""
+    """Of a lab that the course has, where its insight is found."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def show(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
         "of": of,
         "heads": list(_heads(request, book, wanted)),
         "feet": [
-            gradebook.foot(rows, place) if column.kind == "lab" else None
+            (column, gradebook.foot(rows, place)) if column.kind == "lab" else (None, None)
             for place, column in enumerate(book.columns)
         ],
         "mean": sum(totals) / len(totals) if totals else None,

@@ -74,7 +74,7 @@ def book(cohort: Cohort, *, only: Membership | None = None) -> Book:
     work = work_of([each.person_id for each in seats if each.person_id], assignments)
     known, now = items(), timezone.localtime()
     columns = tuple(
-        Column(each.pk, each.kind, item.title, item.url, each.due_at)
+        Column(each.pk, each.kind, item.title, item.url, each.due_at, each.slug)
         if (item := known.get((each.kind, each.slug)))
         else Column(each.pk, each.kind, f"{each.slug} (not in the course any more)", "")
         for each in assignments

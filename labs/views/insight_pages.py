@@ -10,7 +10,8 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from courseware.people import instructor_required
+from courseware.people import learner_required
+from courseware.taught import taught
 from labs import class_attempts
 from labs.catalogue import labs
 from labs.incident import clock
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
 
 @never_cache
 @require_safe
-@instructor_required
+@learner_required
 def index(request: HttpRequest) -> HttpResponseBase:
     """Show every lab in a line."""
-    found = class_attempts.briefs()
+    whose = taught(request)
+    found = class_attempts.briefs(whose.learners)
     rows = [
         {
             "spec": spec,
@@ -45,28 +47,29 @@ def index(request: HttpRequest) -> HttpResponseBase:
     ]
     rows.sort(key=lambda row: not row["enough"])
     told = sum(bool(row["enough"]) for row in rows)
-    context = {"rows": rows, "told": told, "least": LEAST}
+    context = {"rows": rows, "told": told, "least": LEAST, "taught": whose}
     return render(request, "labs/insight.html", context)
 
 
 @never_cache
 @require_safe
-@instructor_required
+@learner_required
 def lab(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Show what a class did in one version of a lab: the newest, unless another is asked for."""
-    spec = spec_or_404(slug)
-    versions = class_attempts.versions_of(slug)
+    spec, whose = spec_or_404(slug), taught(request)
+    versions = class_attempts.versions_of(slug, whose.learners)
     asked = request.GET.get("version", "")
     known = {str(each): each for each in versions}
     version = known.get(asked, versions[0] if versions else spec.version)
     then = class_attempts.spec_of(spec, version)
-    found = class_attempts.insight(then, version)
-    stops = class_attempts.stops(slug, version, timezone.now())
+    found = class_attempts.insight(then, version, whose.learners)
+    stops = class_attempts.stops(slug, version, whose.learners, timezone.now())
     context = {
         "spec": spec,
         "versions": versions,
         "version": version,
         "unknown": asked if asked and asked not in known else "",
+        "taught": whose,
         "least": LEAST,
         "least_of_group": LEAST_OF_GROUP,
         "shown": _shown(then, found) if found else None,

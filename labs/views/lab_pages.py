@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from courseware.admission import why_not
-from courseware.people import learner_required, signed_in
+from courseware.people import learner_required, may_author, signed_in
 from labs import attempts, pool
 from labs.catalogue import labs
 from labs.incident import clock
@@ -81,6 +81,7 @@ def index(request: HttpRequest) -> HttpResponseBase:
     if rest:
         families.append(("Other alarms", rest))
     context = {"under_way": under_way, "families": families, "labs": len(rows)}
+    context["teaches"] = may_author(request.user)
     return render(request, "labs/index.html", context)
 
 

@@ -137,6 +137,10 @@ def marked(learner, *, number=1, first="log", right=True, total=70, **fields):
     return attempt
 
 
+def learners():
+    return User.objects.filter(role=User.Role.LEARNER)
+
+
 @pytest.fixture
 def people(db):
     return UserFactory.create_batch(10)
@@ -146,7 +150,7 @@ def test_one_learner_counts_once_with_the_first_mark(people):
     for each in people:
         marked(each)
     marked(people[0], number=2, total=100, first="gpu")
-    found = class_attempts.insight(SPEC, 1)
+    found = class_attempts.insight(SPEC, 1, learners())
     assert (found.n, found.mark.value) == (10, 70)
     assert found.firsts[0].chosen.count == 10
     assert found.worked.middle == 20 * 60
@@ -157,9 +161,9 @@ def test_versions_are_kept_apart_and_only_learners_count(people):
         marked(each)
     marked(people[9], lab_version=2)
     marked(UserFactory(role=User.Role.INSTRUCTOR))
-    assert class_attempts.insight(SPEC, 1) is None
-    assert class_attempts.versions_of(LAB) == [2, 1]
-    assert class_attempts.briefs()[LAB].learners == 1
+    assert class_attempts.insight(SPEC, 1, learners()) is None
+    assert class_attempts.versions_of(LAB, learners()) == [2, 1]
+    assert class_attempts.briefs(learners())[LAB].learners == 1
 
 
 def test_a_pause_is_no_work():
@@ -196,7 +200,7 @@ def test_what_marking_takes_for_a_false_fix_was_made_in_vain(people):
     }  # fmt: skip
     for each in people:
         KeptReruns.objects.create(attempt=marked(each), hypothesis="demand", kept=stored)
-    shed, memory = class_attempts.insight(SPEC, 1).fixes
+    shed, memory = class_attempts.insight(SPEC, 1, learners()).fixes
     assert (shed.title, shed.made, shed.in_vain) == ("Shed 20 %", 10, 10)
     assert (memory.title, memory.in_vain, memory.helps_in) == (
         "FP8 keys and values",
@@ -214,7 +218,7 @@ def test_an_attempt_that_was_given_up_or_left_says_how_far_it_came(people):
     ActionFactory(attempt=left, kind="begin", created_at=now - timedelta(days=8))
     fresh = AttemptFactory(learner=people[2], status=Attempt.Status.OPEN)
     ActionFactory(attempt=fresh, kind="begin", created_at=now)
-    found = class_attempts.stops(LAB, 1, now)
+    found = class_attempts.stops(LAB, 1, learners(), now)
     assert (found.begun, found.given_up, found.left) == (3, 1, 1)
     phases = dict(found.phases)
     assert (phases["Investigate"], phases["Brief"]) == (1, 1)
