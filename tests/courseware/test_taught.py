@@ -61,7 +61,9 @@ def test_members_who_do_not_teach_see_none(cohort, learner, learner_client, role
         assert learner_client.get(address, of(cohort)).status_code == 403
 
 
-def test_who_has_left_sees_none_and_an_archived_cohort_is_looked_at_by_its_address(cohort, learner, learner_client):
+def test_who_has_left_sees_none_and_an_archived_cohort_is_looked_at_by_its_address(
+    cohort, learner, learner_client
+):
     seat = MembershipFactory(cohort=cohort, person=learner, role="instructor")
     assert learner_client.get(PAGES[0]).status_code == 200
     seat.removed_at = timezone.now()
