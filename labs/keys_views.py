@@ -1,4 +1,4 @@
-"""The grader's own keys, and the load of all graders."""
+"""The grader's own keys, the load of all graders, and how far they agree."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from courseware.people import grader_required, may_author, reader_required, signed_in
+from courseware.people import (
+    grader_required,
+    instructor_required,
+    may_author,
+    reader_required,
+    signed_in,
+)
 from labs import review_keys, review_load, review_queue
+from labs.agreement import LEAST_ATTEMPTS, SUBSTANTIAL, place
+from labs.agreement_rows import agreements
 from labs.review_desk import pseudonym
 from labs.review_forms import KeysForm
 from labs.review_rows import page
@@ -54,3 +62,13 @@ def load(request: HttpRequest) -> HttpResponseBase:
         "returned": [(pseudonym(each.review.attempt.public_id), each) for each in returned],
     }
     return page(request, "labs/review_load.html", context)
+
+
+@never_cache
+@require_safe
+@instructor_required
+def agreement(request: HttpRequest) -> HttpResponseBase:
+    """Show how far readers agree: with each other, with what was settled, item by item."""
+    axis = {"zero": place(0.0), "wanted": place(SUBSTANTIAL)}
+    context = {"found": agreements(), "at": axis, "least": LEAST_ATTEMPTS}
+    return page(request, "labs/review_agreement.html", context)

@@ -20,6 +20,7 @@ urlpatterns = [
     path("reviews/next/", queue_views.following, name="review-next"),
     path("reviews/keys/", keys_views.keys, name="review-keys"),
     path("reviews/load/", keys_views.load, name="review-load"),
+    path("reviews/agreement/", keys_views.agreement, name="review-agreement"),
     path("reviews/rules/", rules_views.rules, name="review-rules"),
     path("reviews/rules/<slug:slug>/", rules_views.rules_of_lab, name="review-rules-lab"),
     path("reviews/order/", queue_views.order, name="review-order"),
