@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from django.core.checks import CheckMessage, Error, register
 
 from courseware.glossary import unknown_terms
-from labs import console, plays, pool
+from labs import console, plays, pool, rubrics
 from labs.catalogue import folder_of, lab, labs, text_of
 from labs.instruments.registry import SIGNALS
+from labs.rubric_words import names_of
 from labs.specs import LabSpec, SpecError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ HINT = "Run: manage.py prove <lab>, and commit what it writes."
 
 @register()
 def content_check(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Check every lab: spec (labs.E001), plays (E002), pool and table (E003), its words (E004), terms it unfolds (E005)."""
+    """Check every lab: spec (labs.E001), plays (E002), computed files (E003), words (E004), terms (E005), rubric (E006)."""
     del app_configs, kwargs
     try:
         catalogue = labs()
@@ -50,6 +51,8 @@ def faults_of(key: str) -> Iterator[CheckMessage]:
         yield Error(str(exc), id="labs.E002")
     for fault in _wrong_texts(key, spec.slug):
         yield Error(fault, id="labs.E005")
+    for fault in rubric_faults(key, spec):
+        yield Error(fault, id="labs.E006")
 
 
 def _wrong_texts(key: str, slug: str) -> Iterator[str]:
@@ -59,6 +62,21 @@ def _wrong_texts(key: str, slug: str) -> Iterator[str]:
             continue
         for line, term in unknown_terms(text_of(key, name)):
             yield f"{slug}/{name}:{line}: no keyword is called {term!r}; write it into lessons/content/glossary.toml"
+
+
+def rubric_faults(key: str, spec: LabSpec) -> Iterator[str]:
+    """Return what keeps the file of a lab's rubric from being used, one line a fault."""
+    file = f"{spec.slug}/{rubrics.FILE}"
+    try:
+        text = text_of(key, rubrics.FILE)
+        rubric = rubrics.read(text, file)
+    except FileNotFoundError:
+        yield f"{file}: there is no such file; every lab needs one, with what graders give points for"
+    except rubrics.RubricError as exc:
+        yield from str(exc).splitlines()
+    else:
+        for fault in rubrics.unknown_names(rubric, names_of(spec)):
+            yield rubrics.located(text, fault, file)
 
 
 def not_known(spec: LabSpec) -> Iterator[str]:

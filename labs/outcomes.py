@@ -10,7 +10,10 @@ from labs.catalogue import labs
 from labs.models import Review, ReviewOutcome
 from labs.moderation import difference, is_drawn, mean
 from labs.reading_rules import rules_of
-from labs.review_points import as_stored, by_item, items_of
+from labs.review_points import as_stored, points_of
+from labs.rubric_editions import at, current
+from labs.rubric_words import values_of
+from labs.rubrics import with_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from labs.models import Attempt
+    from labs.rubrics import Rubric
 
 Basis = ReviewOutcome.Basis
 
@@ -28,11 +32,12 @@ def settle(attempt: Attempt, now: datetime) -> ReviewOutcome | None:
     A first reading that is drawn is followed by a second; two that lie too far apart by a third, which decides.
     Called in the transaction in which a reader has released theirs. Called twice, it changes nothing.
     """
-    readings = list(Review.objects.filter(attempt=attempt).order_by("reading"))
+    rows = Review.objects.filter(attempt=attempt).select_related("attempt")
+    readings = list(rows.order_by("reading"))
     if not readings or any(each.released_at is None for each in readings):
         return None
     rules = rules_of(attempt.lab_slug)
-    given = [by_item(attempt, each.points) for each in readings]
+    given = [points_of(each) for each in readings]
     basis, points, comment = Basis.ONE, given[-1], readings[-1].comment
     match len(readings):
         case 1 if is_drawn(attempt.public_id, rules.second_percent):
@@ -50,12 +55,22 @@ def settle(attempt: Attempt, now: datetime) -> ReviewOutcome | None:
         attempt=attempt,
         defaults={
             "basis": basis,
+            "edition": current(attempt.lab_slug).number,
             "points": as_stored(attempt, points),
+            "moments": _moments(readings[-2:] if basis == Basis.MEAN else readings[-1:]),
             "comment": comment,
             "names_readers": rules.learners_see_readers,
             "released_at": now,
         },
     )
+    return found
+
+
+def _moments(readings: Sequence[Review]) -> dict[str, int]:
+    """Return the moments that items point at; where two readers differ, the first one's."""
+    found: dict[str, int] = {}
+    for each in reversed(readings):
+        found |= each.moments
     return found
 
 
@@ -86,6 +101,9 @@ class ShownItem:
     title: str
     points: float
     of: int
+    """Negative for an item that takes points away."""
+    moment: int | None = None
+    """The moment of the log that it points at."""
 
 
 @dataclass(frozen=True)
@@ -102,43 +120,64 @@ class ShownReview:
     """Who read it; empty where the rules do not tell."""
 
 
+def items_of(outcome: ReviewOutcome) -> tuple[ShownItem, ...]:
+    """Return the items for which an outcome holds points, under the edition of the rubric that it stands under."""
+    attempt = outcome.attempt
+    rubric = at(attempt.lab_slug, outcome.edition).rubric
+    return _items(outcome, with_values(rubric, values_of(attempt.spec, attempt.seed, attempt.mark)))
+
+
+def _items(outcome: ReviewOutcome, rubric: Rubric) -> tuple[ShownItem, ...]:
+    given: dict[str, float | None] = outcome.points
+    return tuple(
+        ShownItem(
+            item.key,
+            item.title,
+            given[item.key] or 0,
+            item.points,
+            outcome.moments.get(item.key),
+        )
+        for item in rubric.items
+        if item.key in given
+    )
+
+
 def shown_to_learner(attempt: Attempt) -> ShownReview | None:
     """Return what an attempt's readings came to; None before: a draft is nobody's but the grader's."""
     outcome = ReviewOutcome.objects.filter(attempt=attempt).first()
     if outcome is None:
         return None
-    return _shown(outcome, attempt, _readers(attempt) if outcome.names_readers else ())
-
-
-def totals_shown(attempts: QuerySet[Attempt]) -> dict[int, tuple[float, int]]:
-    """Return the points that learners see, and the most that there are, of the attempts that have an outcome: one query."""
-    rows = ReviewOutcome.objects.filter(attempt__in=attempts, attempt__lab_slug__in=labs())
-    rows = rows.select_related("attempt").defer("attempt__mark", "attempt__panel")
-    found = {}
-    for each in rows:
-        try:
-            shown = _shown(each, each.attempt)
-        except LookupError:  # The version that it was taken in is gone, and its rubric with it.
-            continue
-        found[each.attempt_id] = shown.total, shown.of
-    return found
-
-
-def _shown(outcome: ReviewOutcome, attempt: Attempt, readers: tuple[str, ...] = ()) -> ShownReview:
-    given = by_item(attempt, outcome.points)
-    items = tuple(
-        ShownItem(item.key, item.title, given[item.key] or 0, item.points)
-        for item in items_of(attempt)
-    )
+    outcome.attempt = attempt
+    items = items_of(outcome)
+    total, of = _sum_of(items)
     return ShownReview(
         items,
-        sum(item.points for item in items),
-        sum(item.of for item in items),
+        total,
+        of,
         outcome.comment,
         outcome.released_at,
         outcome.basis,
-        readers,
+        _readers(attempt) if outcome.names_readers else (),
     )
+
+
+def totals_shown(attempts: QuerySet[Attempt]) -> dict[int, tuple[float, int]]:
+    """Return the points that learners see, and the most that there are, of the attempts that have an outcome."""
+    rows = ReviewOutcome.objects.filter(attempt__in=attempts, attempt__lab_slug__in=labs())
+    rows = rows.select_related("attempt").defer("attempt__mark", "attempt__panel")
+    rubrics: dict[tuple[str, int], Rubric] = {}
+    found: dict[int, tuple[float, int]] = {}
+    for each in rows:
+        edition = (each.attempt.lab_slug, each.edition)
+        if edition not in rubrics:
+            rubrics[edition] = at(*edition).rubric
+        found[each.attempt_id] = _sum_of(_items(each, rubrics[edition]))
+    return found
+
+
+def _sum_of(items: Sequence[ShownItem]) -> tuple[float, int]:
+    total = sum(item.points for item in items)
+    return max(0, total), sum(item.of for item in items if item.of > 0)
 
 
 def _readers(attempt: Attempt) -> tuple[str, ...]:

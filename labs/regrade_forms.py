@@ -9,7 +9,7 @@ from django import forms
 from labs.regrades import LEAST_REASON_CHARACTERS, MOST_REASON_CHARACTERS
 
 if TYPE_CHECKING:
-    from labs.review_points import Item
+    from labs.rubrics import Item
 
 
 def shown(points: float) -> str:

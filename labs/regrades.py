@@ -16,7 +16,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from courseware.models import User
-from labs import reviews
+from labs import outcomes, reviews
 from labs.models import PointsChange, RegradeRequest, Review, ReviewOutcome
 from labs.reading_rules import regrade_tokens, rules_of
 from labs.review_points import as_stored, by_item, items_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from labs.models import Attempt
-    from labs.review_points import Item
+    from labs.rubrics import Item
 
 LEAST_REASON_CHARACTERS = 20
 MOST_REASON_CHARACTERS = 2000
@@ -88,7 +88,7 @@ def points_now(outcome: ReviewOutcome, key: str) -> float | None:
 def why_not(outcome: ReviewOutcome, key: str, now: datetime) -> str:
     """Return why a learner may not ask about an item, in a sentence; empty if they may."""
     attempt, item = outcome.attempt, item_of(outcome.attempt, key)
-    if item is None:
+    if item is None or points_now(outcome, key) is None:
         return "This item is no longer in the rubric."
     if attempt.regrade_requests.exclude(status=Status.WITHDRAWN).filter(item=key).exists():
         return "You have asked about this item already."
@@ -110,14 +110,16 @@ class Line:
     title: str
     points: float
     of: int
+    moment: int | None
+    """The moment of the log that it points at."""
     asked: RegradeRequest | None
     may_ask: bool
     may_withdraw: bool
 
 
 def lines_of(outcome: ReviewOutcome, now: datetime) -> list[Line]:
-    """Return the items of an outcome in the order of the rubric, in two queries."""
-    attempt, given = outcome.attempt, by_item(outcome.attempt, outcome.points)
+    """Return the items of an outcome in the order of the rubric."""
+    attempt = outcome.attempt
     rows = attempt.regrade_requests.exclude(status=Status.WITHDRAWN)
     asked = {each.item: each for each in rows}
     is_open = now <= closes_at(outcome) and tokens_left(attempt.learner) > 0
@@ -125,15 +127,14 @@ def lines_of(outcome: ReviewOutcome, now: datetime) -> list[Line]:
         Line(
             key=item.key,
             title=item.title,
-            points=given[item.key] or 0,
-            of=item.points,
+            points=item.points,
+            of=item.of,
+            moment=item.moment,
             asked=asked.get(item.key),
-            may_ask=is_open
-            and item.key not in asked
-            and (given[item.key] or 0) < max(item.points, 0),
+            may_ask=is_open and item.key not in asked and item.points < max(item.of, 0),
             may_withdraw=item.key in asked and _is_free(asked[item.key], now),
         )
-        for item in items_of(attempt)
+        for item in outcomes.items_of(outcome)
     ]
 
 

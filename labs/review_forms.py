@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 
 from labs import review_keys
+from labs.review_points import Draft
 from labs.review_queue import MOST_REASON_CHARACTERS
 from labs.reviews import MOST_COMMENT_CHARACTERS
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from labs.review_points import Points
-    from labs.specs import Rubric
+    from labs.rubrics import Rubric
 
 
 @dataclass(frozen=True)
@@ -23,13 +24,26 @@ class Row:
     """One item of the rubric on the page: its choices, what is chosen, and what is wrong with it."""
 
     place: int
+    key: str
     title: str
+    note: str
     of: int
+    """Negative for an item that takes points away."""
     name: str
     choices: tuple[tuple[str, str], ...]
     chosen: str
+    moment_name: str
+    moment_chosen: str
     errors: Sequence[str]
     is_first_wrong: bool
+
+    @property
+    def takes_away(self) -> bool:
+        return self.of < 0
+
+    @property
+    def most_away(self) -> int:
+        return abs(self.of)
 
 
 class _Comment(forms.CharField):
@@ -39,16 +53,22 @@ class _Comment(forms.CharField):
         return text.replace("\r\n", "\n")
 
 
+def _hidden_number(says: str) -> forms.IntegerField:
+    return forms.IntegerField(
+        min_value=0,
+        widget=forms.HiddenInput,
+        error_messages={"required": says, "invalid": says},
+    )
+
+
 class ReviewForm(forms.Form):
     """The rubric of one lab. An item without points is allowed: it is not decided yet."""
 
-    version = forms.IntegerField(
-        min_value=0,
-        widget=forms.HiddenInput,
-        error_messages={
-            "required": "This page does not say which draft it shows. Load it again; copy your text first.",
-            "invalid": "This page does not say which draft it shows. Load it again; copy your text first.",
-        },
+    version = _hidden_number(
+        "This page does not say which draft it shows. Load it again; copy your text first."
+    )
+    edition = _hidden_number(
+        "This page does not say which rubric it shows. Load it again; copy your text first."
     )
     comment = _Comment(
         required=False,
@@ -58,66 +78,109 @@ class ReviewForm(forms.Form):
         },
     )
 
-    def __init__(self, rubric: Sequence[Rubric], *args: Any, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        rubric: Rubric,
+        *args: Any,
+        moments: Sequence[int] = (),
+        **kwargs: Any,
+    ) -> None:
+        """``moments`` are the addresses that an item may point at."""
         super().__init__(*args, **kwargs)
         self.rubric = rubric
-        for place, item in enumerate(rubric):
-            allowed = _listed(item.points)
-            message = f"Give {allowed} points, or leave it open."
-            self.fields[f"points_{place}"] = forms.IntegerField(
+        for item in rubric.items:
+            message = f"Give {_listed(item.choices)} points, or leave it open."
+            self.fields[f"points_{item.key}"] = forms.TypedChoiceField(
                 required=False,
-                min_value=0,
-                max_value=item.points,
-                error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), message),
+                coerce=int,
+                empty_value=None,
+                choices=[("", "open"), *((str(each), str(each)) for each in item.choices)],
+                error_messages={"invalid_choice": message},
+            )
+            self.fields[f"moment_{item.key}"] = forms.TypedChoiceField(
+                required=False,
+                coerce=int,
+                empty_value=None,
+                choices=[("", "nothing"), *((str(each), str(each)) for each in moments)],
+                error_messages={
+                    "invalid_choice": "The log holds no such moment: choose one of the list, or nothing."
+                },
             )
 
     @classmethod
     def of_draft(
-        cls, rubric: Sequence[Rubric], points: Points, comment: str, version: int
+        cls, rubric: Rubric, draft: Draft, version: int, moments: Sequence[int]
     ) -> ReviewForm:
         """Return the form filled with a stored draft."""
-        initial: dict[str, Any] = {"comment": comment, "version": version}
-        initial |= {f"points_{place}": each for place, each in enumerate(points)}
-        return cls(rubric, initial=initial)
+        initial: dict[str, Any] = {
+            "comment": draft.comment,
+            "version": version,
+            "edition": draft.edition,
+        }
+        initial |= {f"points_{key}": each for key, each in draft.points.items()}
+        initial |= {f"moment_{key}": each for key, each in draft.moments.items()}
+        return cls(rubric, initial=initial, moments=moments)
 
-    def points(self) -> Points:
-        return [self.cleaned_data[f"points_{place}"] for place in range(len(self.rubric))]
+    def draft(self) -> Draft:
+        """Return what was sent, once it is valid."""
+        sent, keys = self.cleaned_data, self.rubric.keys
+        moments = {key: sent[f"moment_{key}"] for key in keys}
+        return Draft(
+            points={key: sent[f"points_{key}"] for key in keys},
+            comment=sent["comment"],
+            moments={key: each for key, each in moments.items() if each is not None},
+            edition=sent["edition"],
+        )
 
-    def sent(self) -> Points:
+    def given(self) -> Points:
         """Return what can be read of the points, whatever else is wrong with the form."""
-        read = []
+        read: Points = {}
         for row in self.rows():
             known = {value for value, _ in row.choices if value}
-            read.append(int(row.chosen) if row.chosen in known else None)
+            read[row.key] = int(row.chosen) if row.chosen in known else None
         return read
 
-    def ask_to_decide(self, places: Sequence[int]) -> None:
+    def page_errors(self) -> list[str]:
+        """Return what is wrong with what the page itself sends along."""
+        found = (*self.errors.get("version", ()), *self.errors.get("edition", ()))
+        return [str(each) for each in found[:1]]
+
+    def ask_to_decide(self, keys: Sequence[str]) -> None:
         """Mark the items that must have points before the review can be released."""
-        for place in places:
-            self.add_error(f"points_{place}", "Decide this one before you release.")
+        for key in keys:
+            self.add_error(f"points_{key}", "Decide this one before you release.")
 
     def rows(self) -> Iterator[Row]:
         """Yield the items in the order of the rubric."""
         wrong_before = False
-        for place, item in enumerate(self.rubric):
-            bound = self[f"points_{place}"]
-            value = bound.value()
+        for place, item in enumerate(self.rubric.items):
+            points, moment = self[f"points_{item.key}"], self[f"moment_{item.key}"]
+            errors = tuple(str(error) for error in (*points.errors, *moment.errors))
             yield Row(
                 place=place,
+                key=item.key,
                 title=item.title,
+                note=item.note,
                 of=item.points,
-                name=bound.html_name,
-                choices=(("", "open"), *((str(n), str(n)) for n in range(item.points + 1))),
-                chosen="" if value is None else str(value).strip(),
-                errors=tuple(str(error) for error in bound.errors),
-                is_first_wrong=bool(bound.errors) and not wrong_before,
+                name=points.html_name,
+                choices=(("", "open"), *((str(n), f"{n}".replace("-", "−")) for n in item.choices)),
+                chosen=_text(points.value()),
+                moment_name=moment.html_name,
+                moment_chosen=_text(moment.value()),
+                errors=errors,
+                is_first_wrong=bool(errors) and not wrong_before,
             )
-            wrong_before = wrong_before or bool(bound.errors)
+            wrong_before = wrong_before or bool(errors)
 
 
-def _listed(most: int) -> str:
-    """Return the whole numbers up to ``most`` in words: 0, 1 or 2."""
-    return f"{', '.join(str(n) for n in range(most))} or {most}"
+def _text(value: object) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _listed(choices: Sequence[int]) -> str:
+    """Return numbers in words: 0, 1 or 2."""
+    words = [str(each).replace("-", "−") for each in choices]
+    return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 class _Reason(forms.Form):

@@ -18,6 +18,7 @@ from labs.reading_rules import rules_of_all
 from labs.review_desk import pseudonym, waited
 from labs.review_points import points_of, total_of
 from labs.reviews import Standing
+from labs.rubric_editions import currents
 from labs.training import untrained_labs
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from courseware.models import User
     from labs.models import ReadingRules, Review
+    from labs.rubric_editions import Edition
 
 MOST_ROWS = 50
 """The queue shows its oldest; the rest is counted."""
@@ -50,8 +52,8 @@ class Row:
     left: str
     skips: int = 0
     """How often it was skipped; 0 for whoever is not told."""
-    total: int = 0
-    """Points that are given, of how many there are."""
+    total: float = 0
+    """Points that a released one was given, of how many there are."""
     of: int = 0
     open_reading: int = 0
     """A reading of the same attempt that is still to be done, where this one is released; 0 is none."""
@@ -65,12 +67,14 @@ def rows_of(found: Sequence[Review], grader: User, now: datetime) -> list[Row]:
     still_open = outcomes.open_readings(each.attempt_id for each in found if each.released_at)
     untrained = untrained_labs(grader) if any(each.released_at for each in found) else set()
     rules = rules_of_all(each.attempt.lab_slug for each in found)
+    editions = currents({each.attempt.lab_slug for each in found if each.released_at})
     return [
         _row(
             each,
             grader,
             now,
             rules=rules[each.attempt.lab_slug],
+            edition=editions.get(each.attempt.lab_slug) if each.released_at else None,
             skips=skips.get(each.pk, 0),
             open_reading=still_open.get(each.attempt_id, 0) if each.released_at else 0,
             is_untrained=each.attempt.lab_slug in untrained,
@@ -90,6 +94,7 @@ def _row(
     now: datetime,
     *,
     rules: ReadingRules,
+    edition: Edition | None,
     skips: int,
     open_reading: int,
     is_untrained: bool,
@@ -104,8 +109,8 @@ def _row(
         standing=reviews.standing(review, grader, now),
         left=waited(left + ALMOST_A_MINUTE) if left else "",
         skips=skips,
-        total=total_of(points_of(review)),
-        of=sum(item.points for item in review.attempt.spec.rubric),
+        total=total_of(points_of(review, edition)) if edition else 0,
+        of=edition.rubric.most if edition else 0,
         open_reading=open_reading,
         is_kept_from=reviews.is_kept_from(review, grader, open_reading, is_untrained=is_untrained),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.contrib import messages
 from django.shortcuts import redirect, render
@@ -11,23 +11,35 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from courseware.people import may_author, reader_required, signed_in
-from labs import outcomes, queue_views, review_queue, reviews
-from labs.models import Action
+from courseware.people import reader_required, signed_in
+from labs import outcomes, queue_views, review_queue, review_records, reviews
+from labs.desk_page import (
+    desk_page,
+    draft_now,
+    is_current,
+    lease,
+    moved_over,
+    outdated,
+    posted,
+    rubric_shown,
+    stored_form,
+    undecided_form,
+)
 from labs.reading_rules import rules_of
-from labs.review_desk import desk_of, pseudonym
-from labs.review_forms import ReviewForm, SkipForm
+from labs.review_desk import pseudonym
+from labs.review_forms import SkipForm
 from labs.review_points import points_of, total_of
-from labs.review_rows import OWN, page, queue_of, review_or_404, row_of
-from labs.reviews import Conflict, Standing, Undecided
+from labs.review_rows import OWN, page, review_or_404
+from labs.reviews import Conflict, RubricChanged, Undecided
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from django.http import HttpRequest, HttpResponse, HttpResponseBase
+    from django.http import HttpRequest, HttpResponseBase
 
     from labs.models import Review
-    from labs.review_points import Points
+    from labs.review_forms import ReviewForm
+    from labs.rubric_editions import Edition
 
 
 # ------------------------------------------------------------------------------------------- desk
@@ -43,40 +55,49 @@ def desk(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
         return _work(request, review)
     form = None
     if reviews.standing(review, signed_in(request)) in OWN:
-        form = _draft(review)
-    return _desk_page(request, review, form=form)
+        form = stored_form(review)
+    return desk_page(request, review, form=form)
 
 
 def _work(request: HttpRequest, review: Review) -> HttpResponseBase:
     """Do what one of the form's buttons says. Whatever refuses it, what was typed comes back with the page."""
     grader, do = signed_in(request), request.POST.get("do", "save")
-    form = ReviewForm(review.attempt.spec.rubric, request.POST)
+    form = posted(review, request.POST)
     is_valid = form.is_valid()
     try:
         if do == "claim":
             reviews.claim(review, grader)
         if do == "extend":
             reviews.extend(review, grader)
+        if (old := outdated(review, form)) is not None:
+            return _rubric_changed(request, review, old)
         if not is_valid:
-            return _desk_page(request, _again(request, review), form=form, status=422)
-        draft = {
-            "version": form.cleaned_data["version"],
-            "points": form.points(),
-            "comment": form.cleaned_data["comment"],
-        }
+            return desk_page(request, _again(request, review), form=form, status=422)
+        draft, version = form.draft(), form.cleaned_data["version"]
         if do == "hand-back":
-            reviews.hand_back(review, grader, **draft)
+            reviews.hand_back(review, grader, draft, version=version)
             name = pseudonym(review.attempt.public_id)
             messages.success(request, f"{name} is back in the queue, and the draft with it.")
             return redirect("labs:review-queue")
-        if do == "skip" and _is_stored(review, **draft):
+        if do == "skip" and (review.version, draft_now(review)) == (version, draft):
             # Nothing was typed: the next reader is not told of a draft.
             reviews.extend(review, grader)
             return redirect("labs:review-skip", review.public_id)
-        version = reviews.save(review, grader, **draft)
+        version = reviews.save(review, grader, draft, version=version)
     except Conflict as conflict:
-        return _desk_page(request, conflict.review, form=form, conflict=True, status=409)
+        if is_valid:
+            review_records.keep(conflict.review, grader, form.draft())
+        return desk_page(request, conflict.review, form=form, conflict=True, status=409)
     return _saved(request, review, form, do=do, version=version)
+
+
+def _rubric_changed(request: HttpRequest, review: Review, old: Edition) -> HttpResponseBase:
+    """Answer a page that showed an earlier rubric: with the one that stands, and all that was typed."""
+    now = _again(request, review)
+    form = moved_over(now, request.POST)
+    form.is_valid()
+    is_own = reviews.standing(now, signed_in(request)) in OWN
+    return desk_page(request, now, form=form, conflict=not is_own, changed_from=old, status=409)
 
 
 def _saved(
@@ -92,15 +113,15 @@ def _saved(
         address = reverse("labs:review", args=[review.public_id])
         # Whoever saved in the rubric stays there; on a phone it is far below the head.
         return redirect(address if do == "extend" else f"{address}#rubric")
-    places = [place for place, points in enumerate(form.points()) if points is None]
-    if places:
-        form.ask_to_decide(places)
-        return _desk_page(
+    keys = [key for key, points in form.draft().points.items() if points is None]
+    if keys:
+        form.ask_to_decide(keys)
+        return desk_page(
             request,
             _again(request, review),
             form=form,
             version=version,
-            undecided=len(places),
+            undecided=len(keys),
             status=422,
         )
     return redirect("labs:review-release", review.public_id)
@@ -116,7 +137,7 @@ def keep(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     except Conflict:
         lost = True
     now = _again(request, review)
-    return render(request, "labs/_review_lease.html", {**_lease(request, now), "lost": lost})
+    return render(request, "labs/_review_lease.html", {**lease(request, now), "lost": lost})
 
 
 @never_cache
@@ -130,7 +151,7 @@ def skip(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
         try:
             review_queue.skip(review, grader, reason=form.cleaned_data["reason"])
         except Conflict as conflict:
-            return _desk_page(request, conflict.review, form=None, unskipped=True, status=409)
+            return desk_page(request, conflict.review, form=None, unskipped=True, status=409)
         name = pseudonym(review.attempt.public_id)
         messages.success(
             request, f"{name} is back in the queue. Next gives it to others, not to you."
@@ -155,18 +176,18 @@ def release(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     review, grader = review_or_404(request, public_id), signed_in(request)
     if request.method == "POST":
         return _release(request, review)
-    points = points_of(review)
-    if reviews.standing(review, grader) not in OWN or None in points:
+    points, rubric = points_of(review), rubric_shown(review.attempt)
+    is_ready = None not in points.values() and is_current(review)
+    if reviews.standing(review, grader) not in OWN or not is_ready:
         return redirect("labs:review", public_id)
-    rubric = review.attempt.spec.rubric
     context = {
         "review": review,
         "now": timezone.now(),
         "name": pseudonym(review.attempt.public_id),
         "spec": review.attempt.spec,
-        "items": list(zip(rubric, points, strict=True)),
+        "items": [(item, points[item.key]) for item in rubric.items],
         "total": total_of(points),
-        "of": sum(item.points for item in rubric),
+        "of": rubric.most,
         "rules": rules_of(review.attempt.lab_slug),
     }
     return render(request, "labs/review_release.html", context)
@@ -178,14 +199,12 @@ def _release(request: HttpRequest, review: Review) -> HttpResponseBase:
     version = int(sent) if sent.isascii() and sent.isdecimal() else -1
     try:
         done = reviews.release(review, grader, version=version)
-    except (Conflict, Undecided) as refused:
+    except (Conflict, RubricChanged, Undecided) as refused:
         now = _again(request, review)
-        form = _draft(now) if reviews.standing(now, grader) in OWN else None
+        form = stored_form(now) if reviews.standing(now, grader) in OWN else None
         if form is not None and isinstance(refused, Undecided):
-            form = ReviewForm(now.attempt.spec.rubric, {"version": now.version, **form.initial})
-            form.is_valid()
-            form.ask_to_decide(refused.places)
-        return _desk_page(request, now, form=form, unreleased=True, status=409)
+            form = undecided_form(now, refused.keys)
+        return desk_page(request, now, form=form, unreleased=True, status=409)
     if done:
         messages.success(request, _what_follows(review))
     if request.POST.get("then") == "next":
@@ -211,77 +230,3 @@ def _what_follows(review: Review) -> str:
 
 def _again(request: HttpRequest, review: Review) -> Review:
     return review_or_404(request, review.public_id)
-
-
-def _is_stored(review: Review, *, version: int, points: Points, comment: str) -> bool:
-    return (review.version, points_of(review), review.comment) == (version, points, comment)
-
-
-def _lease(request: HttpRequest, review: Review) -> dict[str, Any]:
-    """Return what the head of the desk says of the claim."""
-    grader, now = signed_in(request), timezone.now()
-    left_s = int((review.lease_until - now).total_seconds()) if review.lease_until else 0
-    row = row_of(review, grader, now)
-    is_returned = row.standing == Standing.FREE
-    return {
-        "review": review,
-        "row": row,
-        "is_own": row.standing in OWN,
-        "left_s": max(0, left_s),
-        "lease_s": int(reviews.LEASE.total_seconds()),
-        "returned": review_queue.last_return(review) if is_returned else None,
-    }
-
-
-def _draft(review: Review) -> ReviewForm:
-    rubric, points = review.attempt.spec.rubric, points_of(review)
-    return ReviewForm.of_draft(rubric, points, review.comment, review.version)
-
-
-def _desk_page(
-    request: HttpRequest,
-    review: Review,
-    *,
-    form: ReviewForm | None,
-    version: int | None = None,
-    conflict: bool = False,
-    undecided: int = 0,
-    unreleased: bool = False,
-    unskipped: bool = False,
-    status: int = 200,
-) -> HttpResponse:
-    """Answer with the desk. ``form`` holds a draft or what was typed; without it the rubric is only shown."""
-    grader, now = signed_in(request), timezone.now()
-    attempt, spec = review.attempt, review.attempt.spec
-    lease = _lease(request, review)
-    if version is None:
-        version = review.version
-        # What was typed may replace a newer draft only once the page has shown that one beside it.
-        if form is not None and form.is_bound and not (conflict and lease["is_own"]):
-            version = form.cleaned_data.get("version", 0)
-    log = list(attempt.actions.filter(status=Action.Status.DONE))
-    stored = points_of(review)
-    earlier = reviews.earlier_readings(review)
-    context = {
-        **queue_of(grader, now),
-        **lease,
-        "now": now,
-        "spec": spec,
-        "desk": desk_of(spec, log, attempt.mark),
-        "form": form,
-        "version": version,
-        "sum": total_of(form.sent()) if form else 0,
-        "of": sum(item.points for item in spec.rubric),
-        "since": review.lease_until - reviews.LEASE if review.lease_until else None,
-        "conflict": conflict,
-        "undecided": undecided,
-        "unreleased": unreleased,
-        "unskipped": unskipped,
-        "stored": list(zip(spec.rubric, stored, strict=True)),
-        "earlier": earlier,
-        "may_author": may_author(grader),
-        "side_by_side": list(zip(spec.rubric, *map(points_of, earlier), strict=True)),
-        "stored_total": total_of(stored),
-        "most_characters": reviews.MOST_COMMENT_CHARACTERS,
-    }
-    return page(request, "labs/review.html", context, status)

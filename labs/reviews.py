@@ -20,6 +20,7 @@ from labs import outcomes
 from labs.catalogue import labs
 from labs.models import Review
 from labs.review_points import points_of
+from labs.rubric_editions import current
 from labs.training import untrained_labs
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from courseware.models import User
-    from labs.review_points import Points
+    from labs.review_points import Draft
 
 LEASE = timedelta(minutes=30)
 """A claim lasts this long from the claim or the last save."""
@@ -60,11 +61,15 @@ class Conflict(Exception):  # noqa: N818
 
 
 class Undecided(Exception):  # noqa: N818
-    """Not released: these items of the rubric, by place, have no points yet."""
+    """Not released: these items of the rubric, by key, have no points yet."""
 
-    def __init__(self, places: Sequence[int]) -> None:
-        super().__init__(", ".join(str(place + 1) for place in places))
-        self.places = tuple(places)
+    def __init__(self, keys: Sequence[str]) -> None:
+        super().__init__(", ".join(keys))
+        self.keys = tuple(keys)
+
+
+class RubricChanged(Exception):  # noqa: N818
+    """Not released: the points were given by an earlier edition of the rubric."""
 
 
 # ----------------------------------------------------------------------------------------- looking
@@ -165,7 +170,7 @@ def extend(review: Review, grader: User) -> None:
         raise conflict_over(review, grader)
 
 
-def save(review: Review, grader: User, *, version: int, points: Points, comment: str) -> int:
+def save(review: Review, grader: User, draft: Draft, *, version: int) -> int:
     """Store a draft and extend the claim; return the version that the draft has now.
 
     ``version`` is the one that the grader's page showed. The same draft sent twice is stored once. Raises Conflict if
@@ -173,26 +178,24 @@ def save(review: Review, grader: User, *, version: int, points: Points, comment:
     """
     written = held_by(grader, review).filter(version=version)
     until = timezone.now() + LEASE
-    if written.update(points=points, comment=comment, version=F("version") + 1, lease_until=until):
+    if written.update(**draft.fields(), version=F("version") + 1, lease_until=until):
         return version + 1
     conflict = conflict_over(review, grader)
-    if conflict.standing not in {Standing.YOURS, Standing.OVER} or not _is_that_draft(
-        conflict.review, version + 1, points, comment
-    ):
+    is_own = conflict.standing in {Standing.YOURS, Standing.OVER}
+    if not (is_own and _is_that(conflict.review, version + 1, draft)):
         raise conflict
     extend(review, grader)
     return version + 1
 
 
-def hand_back(review: Review, grader: User, *, version: int, points: Points, comment: str) -> None:
+def hand_back(review: Review, grader: User, draft: Draft, *, version: int) -> None:
     """Store a draft and put the review back into the queue with it, in one step. Sent twice, it is done once.
 
     Raises Conflict as ``save`` does.
     """
     written = held_by(grader, review).filter(version=version)
     if written.update(
-        points=points,
-        comment=comment,
+        **draft.fields(),
         version=F("version") + 1,
         claimed_by=None,
         claimed_at=None,
@@ -201,22 +204,25 @@ def hand_back(review: Review, grader: User, *, version: int, points: Points, com
         return
     conflict = conflict_over(review, grader)
     handed_back = conflict.review.claimed_by_id is None
-    if not (handed_back and _is_that_draft(conflict.review, version + 1, points, comment)):
+    if not (handed_back and _is_that(conflict.review, version + 1, draft)):
         raise conflict
 
 
 def release(review: Review, grader: User, *, version: int) -> bool:
     """Be done with a review, for good; False if this grader has released it before.
 
-    Its learner sees it once every reading of the attempt is done. Raises Undecided while an item has no points, Conflict if the review is not the grader's any more or is not the
-    version that they confirmed.
+    Its learner sees it once every reading of the attempt is done. Raises Undecided while an item has no points,
+    RubricChanged if the points were given by an earlier edition, Conflict if the review is not the grader's any more or
+    is not the version that they confirmed.
     """
     stored = Review.objects.select_related("attempt").get(pk=review.pk)
     if stored.released_at is not None and stored.claimed_by_id == grader.pk:
         return False
-    open_places = [place for place, each in enumerate(points_of(stored)) if each is None]
-    if open_places and stored.version == version:
-        raise Undecided(open_places)
+    if stored.version == version:
+        if stored.edition != current(stored.attempt.lab_slug).number:
+            raise RubricChanged
+        if undecided := [key for key, each in points_of(stored).items() if each is None]:
+            raise Undecided(undecided)
     # The version pins the points that were looked at: a save in between makes this match nothing.
     rows, now = held_by(grader, review).filter(version=version), timezone.now()
     with transaction.atomic():
@@ -231,8 +237,8 @@ def held_by(grader: User, review: Review) -> QuerySet[Review]:
     return Review.objects.filter(pk=review.pk, claimed_by=grader.pk, released_at=None)
 
 
-def _is_that_draft(review: Review, version: int, points: Points, comment: str) -> bool:
-    return (review.version, points_of(review), review.comment) == (version, points, comment)
+def _is_that(review: Review, version: int, draft: Draft) -> bool:
+    return review.version == version and draft.is_in(review)
 
 
 def conflict_over(review: Review, grader: User) -> Conflict:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from labs.moderation import Given
-    from labs.review_points import Item
+    from labs.rubrics import Item
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The smallest valid rows."""
 
 import uuid
+from collections.abc import Sequence
 from datetime import timedelta
 
 import factory
@@ -9,6 +10,8 @@ from factory.django import DjangoModelFactory
 
 from courseware.models import Assignment, Cohort, Membership, User
 from labs.models import Action, Attempt, Review, next_seq
+from labs.review_points import Draft
+from labs.rubric_editions import current
 
 
 class UserFactory(DjangoModelFactory):
@@ -21,6 +24,16 @@ class UserFactory(DjangoModelFactory):
     name = factory.Sequence(lambda n: f"Person {n}")
     role = User.Role.LEARNER
     password = "!"
+
+
+def by_key(points: Sequence[float | None]) -> dict[str, float | None]:
+    """Return points of the first lab, given in the order of its rubric, as a review stores them."""
+    return dict(zip(current("preemption-storm").rubric.keys, points, strict=True))
+
+
+def draft(points: Sequence[int | None], comment: str = "") -> Draft:
+    """Return what a grader gives at the first lab, in the order of its rubric."""
+    return Draft(by_key(points), comment)
 
 
 class AttemptFactory(DjangoModelFactory):

@@ -5,6 +5,7 @@ from labs.models.marks import KeptReruns, MarkChange, MarkOverride, PlannedMark,
 from labs.models.reading_rules import ReadingRules
 from labs.models.regrades import RegradeRequest
 from labs.models.reviews import GraderSettings, PointsChange, Review, ReviewOutcome, ReviewReturn
+from labs.models.rubrics import ReviewRecord, RubricEdition, RubricMove
 from labs.models.training import TrainingAnswer, TrainingCase, TrainingRun
 from labs.models.without_runs import WithoutRun
 from labs.models.work import Checkpoint, InformationTable, Outbox
@@ -26,7 +27,10 @@ __all__ = [
     "Remarking",
     "Review",
     "ReviewOutcome",
+    "ReviewRecord",
     "ReviewReturn",
+    "RubricEdition",
+    "RubricMove",
     "TrainingAnswer",
     "TrainingCase",
     "TrainingRun",

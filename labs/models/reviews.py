@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from labs.models.attempts import Attempt
+from labs.rubric_points import total
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -42,8 +43,12 @@ class Review(models.Model):
     claimed_at = models.DateTimeField(null=True, blank=True)
     """When it came into the hands of whoever has it; a renewed lease leaves it as it is."""
     lease_until = models.DateTimeField(null=True, blank=True)
-    points = models.JSONField(default=list, blank=True)
-    """Points given per rubric item, in the order of the spec's rubric; null is not decided yet."""
+    edition = models.PositiveIntegerField(default=0)
+    """The edition of the lab's rubric by which the points were given."""
+    points = models.JSONField(default=dict, blank=True)
+    """Points by the key of the rubric's item; null is not decided yet."""
+    moments = models.JSONField(default=dict, blank=True)
+    """The moment of the log that an item points at, by its key."""
     comment = models.TextField(blank=True)
     version = models.PositiveIntegerField(default=0)
     """Counts saves: a save from an older page is refused, nothing is overwritten unseen."""
@@ -63,13 +68,13 @@ class Review(models.Model):
         return f"reading {self.reading} of attempt {self.attempt_id}"
 
     @property
-    def score(self) -> int:
-        return sum(points for points in self.points if points is not None)
+    def score(self) -> float:
+        return total(self.points)
 
     @property
     def has_draft(self) -> bool:
         """Whether anybody has given points or written a comment."""
-        return bool(self.comment) or any(points is not None for points in self.points)
+        return bool(self.comment) or any(points is not None for points in self.points.values())
 
 
 class ReviewOutcome(models.Model):
@@ -82,8 +87,12 @@ class ReviewOutcome(models.Model):
 
     attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="review_outcome")
     basis = models.CharField(max_length=5, choices=Basis, default=Basis.ONE)
-    points = models.JSONField(default=list)
-    """Points per rubric item, in the order of the spec's rubric; halves where two readers differ by an odd number."""
+    edition = models.PositiveIntegerField(default=0)
+    """The edition of the lab's rubric under which the points stand."""
+    points = models.JSONField(default=dict)
+    """Points by the key of the rubric's item; halves where two readers differ by an odd number."""
+    moments = models.JSONField(default=dict, blank=True)
+    """The moment of the log that an item points at, by its key."""
     comment = models.TextField(blank=True)
     version = models.PositiveIntegerField(default=1)
     """Counts changes after the release; each is a PointsChange."""

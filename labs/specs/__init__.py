@@ -12,7 +12,6 @@ from labs.specs.lab import (
     Hypothesis,
     InstrumentSpec,
     LabSpec,
-    Rubric,
     SignalSpec,
     load_spec,
 )
@@ -31,7 +30,6 @@ __all__ = [
     "Layer",
     "MitigationSpec",
     "Range",
-    "Rubric",
     "SignalSpec",
     "Slo",
     "SpecError",

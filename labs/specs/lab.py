@@ -159,13 +159,6 @@ class Prediction(Frozen):
     """The world, left alone, is measured here."""
 
 
-class Rubric(Frozen):
-    """One point that a grader gives or withholds for the explanation."""
-
-    title: str
-    points: Annotated[int, Field(gt=0)]
-
-
 class CheatCeiling(Frozen):
     """A cheat that honestly earns more here than elsewhere, and why."""
 
@@ -197,7 +190,6 @@ class LabSpec(Frozen):
     mechanisms: dict[str, Mechanism]
     prediction: Prediction
     mitigation: MitigationSpec
-    rubric: tuple[Rubric, ...]
     cheats: dict[str, CheatCeiling] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -308,6 +300,8 @@ def load_spec(folder: Path) -> LabSpec:
         raise SpecError(f"{name}: there is no such file; every lab folder needs one") from exc
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
         raise SpecError(f"{name}: not valid TOML: {exc}") from exc
+    if "rubric" in data:
+        raise SpecError(f"{name}: rubric: has a file of its own; move its items to rubric.toml")
     try:
         return LabSpec.model_validate({**with_panels(data), "slug": slug, "pinned": pinned})
     except ValidationError as exc:

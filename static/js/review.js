@@ -58,7 +58,8 @@ if (rubric) {
   const sum = rubric.querySelector("[data-sum]");
   const add = () => {
     const chosen = items.map((item) => Number(item.querySelector(":checked")?.value || 0));
-    sum.textContent = chosen.reduce((total, points) => total + points, 0);
+    // Items that take points away never take more than there is.
+    sum.textContent = Math.max(0, chosen.reduce((total, points) => total + points, 0));
   };
   let changed = document.querySelector(".notice.wide") !== null;
   rubric.addEventListener("input", () => {
@@ -74,7 +75,7 @@ if (rubric) {
   for (const hint of rubric.querySelectorAll("[data-digit],[data-digits]")) hint.hidden = false;
   rubric.addEventListener("keydown", (event) => {
     const item = items[Number(event.key) - 1];
-    if (!item || event.target.matches("textarea") || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (!item || event.target.matches("textarea, select") || event.ctrlKey || event.altKey || event.metaKey) return;
     const radios = [...item.querySelectorAll("input")];
     const at = radios.findIndex((radio) => radio.checked);
     const next = radios[at > 1 ? at - 1 : radios.length - 1];

@@ -41,6 +41,38 @@ def test_files_of_another_code_are_an_error_that_says_what_to_run(monkeypatch):
     assert all("manage.py prove" in each.hint for each in found)
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[[item]]\n", "rubric.toml:1: item 1, key: missing"),
+        (
+            '[[item]]\nkey = "a"\ntitle = "{{ hypotesis }}"\npoints = 1\n',
+            "rubric.toml:3: item 1, title: there is no {{ hypotesis }}; there are: hypothesis",
+        ),
+    ],
+)
+def test_a_rubric_that_cannot_be_used_is_an_error_with_file_and_line(monkeypatch, text, says):
+    read = checks.text_of
+    monkeypatch.setattr(
+        checks, "text_of", lambda slug, name: text if name == "rubric.toml" else read(slug, name)
+    )
+    found = checks.content_check(None)
+    assert {each.id for each in found} == {"labs.E006"}
+    assert any(each.msg.startswith(f"preemption-storm/{says}") for each in found)
+
+
+def test_a_lab_without_a_rubric_is_an_error(monkeypatch):
+    read = checks.text_of
+
+    def missing(slug, name):
+        if (slug, name) == ("preemption-storm", "rubric.toml"):
+            raise FileNotFoundError
+        return read(slug, name)
+
+    monkeypatch.setattr(checks, "text_of", missing)
+    assert ids() == ["labs.E006"]
+
+
 @pytest.mark.parametrize("error", [redis.ConnectionError, redis.TimeoutError])
 def test_a_ring_without_a_broker_is_lost_and_raises_nothing(monkeypatch, error):
     class Away:

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from labs import reading_rules, reviews
 from labs.models import Attempt, Review
-from tests.factories import make_review
+from tests.factories import draft, make_review
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +39,7 @@ def named_in(pages):
 
 def claimed(review, by):
     reviews.claim(review, by)
-    reviews.save(review, by, version=0, points=POINTS, comment="Name the window.")
+    reviews.save(review, by, draft(POINTS, "Name the window."), version=0)
     return Review.objects.get(pk=review.pk)
 
 

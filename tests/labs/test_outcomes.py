@@ -6,7 +6,7 @@ from django.utils import timezone
 from courseware.models import User
 from labs import outcomes, reading_rules, review_queue, reviews
 from labs.models import ReadingRules, Review, ReviewOutcome
-from tests.factories import ReviewFactory, UserFactory
+from tests.factories import ReviewFactory, UserFactory, by_key, draft
 
 pytestmark = pytest.mark.django_db
 
@@ -28,7 +28,7 @@ def twice(instructor):
 
 def read(review: Review, reader: User, points: list[int], comment: str = "") -> None:
     reviews.claim(review, reader)
-    version = reviews.save(review, reader, version=0, points=points, comment=comment)
+    version = reviews.save(review, reader, draft(points, comment), version=0)
     reviews.release(review, reader, version=version)
 
 
@@ -49,12 +49,12 @@ def test_one_reading_that_is_released_is_what_the_learner_sees(grader):
 
 
 def test_settling_twice_changes_nothing():
-    review = ReviewFactory(points=POINTS, released_at=timezone.now())
+    review = ReviewFactory(points=by_key(POINTS), released_at=timezone.now())
     first = outcomes.settle(review.attempt, timezone.now())
-    review.points = [0] * 5
+    review.points = by_key([0] * 5)
     review.save()
     assert outcomes.settle(review.attempt, timezone.now()) == first
-    assert ReviewOutcome.objects.get().points == POINTS
+    assert ReviewOutcome.objects.get().points == by_key(POINTS)
 
 
 def test_a_drawn_attempt_waits_for_its_second_reading(twice, readers):

@@ -9,7 +9,7 @@ from django.utils import timezone
 from courseware.models import User
 from labs import review_queue, reviews
 from labs.models import Review, ReviewReturn
-from tests.factories import ReviewFactory, UserFactory
+from tests.factories import ReviewFactory, UserFactory, by_key, draft
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +39,7 @@ def other() -> User:
 
 
 def sent(*, comment=TYPED, version=0, do="save"):
-    given = {f"points_{place}": "" for place in range(5)}
+    given = {f"points_{key}": "" for key in by_key([None] * 5)} | {"edition": 0}
     return {**given, "comment": comment, "version": version, "do": do}
 
 
@@ -91,7 +91,7 @@ def test_next_from_the_desk_saves_first(grader_client, claimed, desk):
 
 def test_a_release_can_lead_to_the_next(grader_client, claimed, grader, desk):
     following = ReviewFactory()
-    reviews.save(claimed, grader, version=0, points=[2, 2, 2, 2, 1], comment="")
+    reviews.save(claimed, grader, draft([2, 2, 2, 2, 1], ""), version=0)
     response = grader_client.post(desk + "release/", {"version": "1", "then": "next"})
     assert str(following.public_id) in response.headers["Location"]
 

@@ -8,7 +8,7 @@ from courseware.models import User
 from labs import outcomes, regrades
 from labs.models import Attempt, RegradeRequest, ReviewOutcome
 from labs.review_points import items_of
-from tests.factories import UserFactory, make_review
+from tests.factories import UserFactory, by_key, make_review
 from tests.labs.in_the_room import text
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +27,7 @@ def asked(grader):
     learner.save()
     first = UserFactory(role=User.Role.GRADER)
     now = timezone.now()
-    type(review).objects.update(points=[2, 1, 0, 2, 0], claimed_by=first, released_at=now)
+    type(review).objects.update(points=by_key([2, 1, 0, 2, 0]), claimed_by=first, released_at=now)
     Attempt.objects.update(status=Attempt.Status.MARKED)
     outcome = outcomes.settle(review.attempt, now)
     return regrades.ask(outcome, items_of(review.attempt)[1].key, WHY)
@@ -58,7 +58,7 @@ def test_a_reader_claims_answers_and_the_list_shows_it(grader_client, asked, des
     assert grader_client.post(desk, SAID).headers["Location"] == reverse(LIST)
     page = text(grader_client.get(reverse(LIST)))
     assert "upheld, by you" in page
-    assert ReviewOutcome.objects.get().points == [2, 2, 0, 2, 0]
+    assert ReviewOutcome.objects.get().points == by_key([2, 2, 0, 2, 0])
     assert BECAUSE in text(grader_client.get(desk))
 
 
@@ -110,7 +110,7 @@ def test_whoever_lost_it_keeps_what_they_wrote(grader_client, grader, instructor
     answer = grader_client.post(desk, SAID)
     assert "Claim again and answer" in text(answer)
     assert grader_client.post(desk, {**SAID, "do": "claim"}).status_code == 302
-    assert ReviewOutcome.objects.get().points == [2, 2, 0, 2, 0]
+    assert ReviewOutcome.objects.get().points == by_key([2, 2, 0, 2, 0])
 
 
 def test_points_that_changed_meanwhile_are_shown_before_they_are_changed_again(

@@ -10,7 +10,7 @@ from labs import outcomes, reading_rules, regrades
 from labs.models import PointsChange, RegradeRequest, ReviewOutcome
 from labs.regrades import Conflict, Refused, Standing
 from labs.review_points import items_of
-from tests.factories import AttemptFactory, ReviewFactory, UserFactory
+from tests.factories import AttemptFactory, ReviewFactory, UserFactory, by_key
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +23,7 @@ def released(reader, learner=None, points=(2, 1, 0, 2, 0), **fields) -> ReviewOu
     attempt = AttemptFactory(learner=learner) if learner else AttemptFactory()
     now = timezone.now()
     ReviewFactory(
-        attempt=attempt, points=list(points), claimed_by=reader, released_at=now, **fields
+        attempt=attempt, points=by_key(points), claimed_by=reader, released_at=now, **fields
     )
     return outcomes.settle(attempt, now)
 
@@ -167,7 +167,7 @@ def test_an_upheld_request_moves_the_points_and_gives_the_token_back(
 ):
     assert answer(request_, other, points=2.0) == Status.UPHELD
     outcome.refresh_from_db()
-    assert (outcome.points, outcome.version) == ([2, 2, 0, 2, 0], 2)
+    assert (outcome.points, outcome.version) == (by_key([2, 2, 0, 2, 0]), 2)
     assert regrades.tokens_left(learner) == 3
     change = PointsChange.objects.get()
     assert (change.before, change.after, change.reason, change.by) == (1, 2, BECAUSE, other)
@@ -177,7 +177,7 @@ def test_an_upheld_request_moves_the_points_and_gives_the_token_back(
 def test_a_declined_request_moves_nothing_and_keeps_the_token(request_, outcome, other, learner):
     assert answer(request_, other, points=1.0) == Status.DECLINED
     outcome.refresh_from_db()
-    assert (outcome.points, outcome.version) == ([2, 1, 0, 2, 0], 1)
+    assert (outcome.points, outcome.version) == (by_key([2, 1, 0, 2, 0]), 1)
     assert regrades.tokens_left(learner) == 2
     assert not PointsChange.objects.exists()
 
@@ -185,7 +185,7 @@ def test_a_declined_request_moves_nothing_and_keeps_the_token(request_, outcome,
 def test_no_request_lowers_points(request_, outcome, other):
     assert answer(request_, other, points=0.0) == Status.DECLINED
     outcome.refresh_from_db()
-    assert outcome.points == [2, 1, 0, 2, 0]
+    assert outcome.points == by_key([2, 1, 0, 2, 0])
 
 
 def test_an_answer_sent_twice_is_given_once(request_, other):
@@ -218,7 +218,7 @@ def test_two_items_of_one_attempt_are_answered_one_after_the_other(request_, out
     answer(request_, other)
     answer(second, other, points=1.0, version=2)
     outcome.refresh_from_db()
-    assert outcome.points == [2, 2, 1, 2, 0]
+    assert outcome.points == by_key([2, 2, 1, 2, 0])
     assert [each.version for each in outcome.changes.all()] == [2, 3]
 
 

@@ -14,7 +14,7 @@ from labs import review_queue, reviews
 from labs.models import Review, ReviewReturn
 from labs.review_queue import HoldsEnough, candidates, place, take_next
 from labs.reviews import Conflict, Standing
-from tests.factories import AttemptFactory, ReviewFactory, UserFactory
+from tests.factories import AttemptFactory, ReviewFactory, UserFactory, draft
 from tests.on_disk import on_disk
 
 pytestmark = pytest.mark.django_db
@@ -187,7 +187,7 @@ def test_skips_are_counted_a_review(grader, other, three):
 
 def test_an_instructor_frees_a_review_with_a_reason_and_its_draft_stays(grader, instructor, three):
     review = take_next(grader)
-    reviews.save(review, grader, version=0, points=FULL, comment="Half a thought.")
+    reviews.save(review, grader, draft(FULL, "Half a thought."), version=0)
     review_queue.free(review, instructor, holder_pk=grader.pk, reason="Goran is on leave.")
     review.refresh_from_db()
     assert (review.claimed_by, review.comment) == (None, "Half a thought.")

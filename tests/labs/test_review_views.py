@@ -10,7 +10,7 @@ from django.utils import timezone
 from courseware.models import User
 from labs import reviews
 from labs.models import Review
-from tests.factories import ActionFactory, AttemptFactory, ReviewFactory, UserFactory
+from tests.factories import ActionFactory, AttemptFactory, ReviewFactory, UserFactory, by_key, draft
 
 pytestmark = pytest.mark.django_db
 
@@ -75,8 +75,8 @@ def other_client(other) -> Client:
 
 
 def sent(points=FULL, comment=TYPED, *, version=0, do="save"):
-    given = {f"points_{place}": each for place, each in enumerate(points)}
-    return {**given, "comment": comment, "version": version, "do": do}
+    given = {f"points_{key}": each for key, each in by_key(points).items()}
+    return {**given, "comment": comment, "version": version, "edition": 0, "do": do}
 
 
 def take(review: Review, by: User) -> None:
@@ -152,9 +152,11 @@ def test_the_queue_says_who_has_what(grader_client, grader, other):
 
 def test_what_was_released_today_stands_below(grader_client, grader):
     now = timezone.now()
-    ReviewFactory(points=[2, 1, 2, 2, 0], claimed_by=grader, released_at=now)
+    ReviewFactory(points=by_key([2, 1, 2, 2, 0]), claimed_by=grader, released_at=now)
     ReviewFactory(
-        points=[2, 2, 2, 2, 1], claimed_by=grader, released_at=now - timedelta(days=1, seconds=1)
+        points=by_key([2, 2, 2, 2, 1]),
+        claimed_by=grader,
+        released_at=now - timedelta(days=1, seconds=1),
     )
     page = grader_client.get(QUEUE).content.decode()
     assert "<b>7</b> of 9" in page
@@ -217,7 +219,7 @@ def test_an_attempt_with_an_empty_log_still_has_a_desk(grader_client):
 
 def test_without_a_claim_there_is_no_form_and_no_draft_to_see(grader_client, review, desk, other):
     reviews.claim(review, other)
-    reviews.save(review, other, version=0, points=[2, None, None, None, None], comment="Theirs.")
+    reviews.save(review, other, draft([2, None, None, None, None], "Theirs."), version=0)
     page = grader_client.get(desk).content.decode()
     assert "Save draft" not in page
     assert "Theirs." not in page
@@ -232,7 +234,7 @@ def test_a_save_goes_back_to_the_desk_with_the_draft_in_the_form(grader_client, 
     assert TYPED in page
     assert "<output data-sum>3</output> of 9" in page
     claimed.refresh_from_db()
-    assert claimed.points == [2, None, 0, 1, None]
+    assert claimed.points == by_key([2, None, 0, 1, None])
 
 
 def test_a_save_sent_twice_is_harmless(grader_client, claimed, desk):
@@ -251,7 +253,7 @@ def test_points_out_of_bounds_are_refused_and_nothing_is_lost(grader_client, cla
     assert TYPED in page
     assert "<output data-sum>4</output>" in page
     claimed.refresh_from_db()
-    assert (claimed.points, claimed.version) == ([], 0)
+    assert (claimed.points, claimed.version) == ({}, 0)
 
 
 def test_an_item_of_one_point_takes_no_two(grader_client, claimed, desk):
@@ -331,7 +333,7 @@ def test_text_typed_too_late_does_not_replace_a_draft_that_was_never_shown(
     grader_client, claimed, desk, other
 ):
     take(claimed, other)
-    reviews.hand_back(claimed, other, version=0, points=[0] * 5, comment="Theirs.")
+    reviews.hand_back(claimed, other, draft([0] * 5, "Theirs."), version=0)
     first = grader_client.post(desk, sent())
     assert first.status_code == 409
     assert 'name="version" value="0"' in first.content.decode()
@@ -438,7 +440,7 @@ def test_after_the_release_the_desk_only_shows(grader_client, claimed, desk, oth
     assert late.status_code == 409
     assert "A released review does not change." in late.content.decode()
     claimed.refresh_from_db()
-    assert claimed.points == [2, 2, 2, 2, 1]
+    assert claimed.points == by_key([2, 2, 2, 2, 1])
 
 
 def test_the_address_of_an_attempt_leads_to_its_first_reading(grader_client, review):

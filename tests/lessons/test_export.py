@@ -10,7 +10,7 @@ from labs import outcomes
 from labs.models import Action, Attempt, Review
 from lessons import computing, export, notes, progress
 from lessons.models import DrillAttempt, RepeatTry
-from tests.factories import ActionFactory, AttemptFactory, ReviewFactory
+from tests.factories import ActionFactory, AttemptFactory, ReviewFactory, by_key
 from tests.lessons.conftest import LESSON
 
 pytestmark = pytest.mark.django_db
@@ -105,7 +105,9 @@ def test_a_mark_is_in_it_only_once_its_debrief_may_be_read(learner, learner_clie
 
 
 def test_a_review_is_in_it_once_it_is_released(learner, learner_client):
-    review = ReviewFactory(attempt=attempt_of(learner), points=[2], comment="read this")
+    review = ReviewFactory(
+        attempt=attempt_of(learner), points=by_key([2, None, None, None, None]), comment="read this"
+    )
     assert exported(learner_client)["labs"][0]["review"] is None
     Review.objects.update(released_at=timezone.now())
     outcomes.settle(review.attempt, timezone.now())

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from labs import outcomes
 from labs.models import Review
+from tests.factories import by_key
 from tests.labs.in_the_room import text, url
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +31,7 @@ def test_the_debrief_reveals_the_world_its_seed_and_the_answer(learner_client, m
 
 
 def test_a_review_is_shown_once_it_is_released(learner_client, marked):
-    Review.objects.create(attempt=marked, points=[2, 2, 1, 0, 1], comment="Clear.")
+    Review.objects.create(attempt=marked, points=by_key([2, 2, 1, 0, 1]), comment="Clear.")
     assert "Clear." not in text(learner_client.get(url("debrief", marked)))
     Review.objects.update(released_at=timezone.now())
     outcomes.settle(marked, timezone.now())
@@ -44,7 +45,11 @@ def test_the_debrief_says_who_read_it_only_if_the_rules_did(learner_client, mark
     grader.save()
     now = timezone.now()
     Review.objects.create(
-        attempt=marked, points=[2] * 4 + [1], comment="Clear.", claimed_by=grader, released_at=now
+        attempt=marked,
+        points=by_key([2] * 4 + [1]),
+        comment="Clear.",
+        claimed_by=grader,
+        released_at=now,
     )
     outcome = outcomes.settle(marked, now)
     for told in (False, True):
@@ -58,7 +63,9 @@ def test_the_debrief_says_who_read_it_only_if_the_rules_did(learner_client, mark
 def test_a_mean_says_that_it_is_one_and_keeps_its_halves(learner_client, marked):
     now = timezone.now()
     for reading, points in enumerate(([2, 1, 0, 2, 1], [2, 2, 0, 2, 1]), start=1):
-        Review.objects.create(attempt=marked, reading=reading, points=points, released_at=now)
+        Review.objects.create(
+            attempt=marked, reading=reading, points=by_key(points), released_at=now
+        )
     outcomes.settle(marked, now)
     page = text(learner_client.get(url("debrief", marked)))
     assert "+1.5 of 2" in page

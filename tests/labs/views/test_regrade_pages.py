@@ -8,7 +8,7 @@ from courseware.models import User
 from labs import outcomes, regrades
 from labs.models import RegradeRequest
 from labs.review_points import items_of
-from tests.factories import ReviewFactory, UserFactory
+from tests.factories import ReviewFactory, UserFactory, by_key
 from tests.labs.in_the_room import text, url
 
 pytestmark = pytest.mark.django_db
@@ -19,7 +19,7 @@ BECAUSE = "The pool and its size are named, in other words."
 
 def release(attempt, reader, points):
     now = timezone.now()
-    ReviewFactory(attempt=attempt, points=points, claimed_by=reader, released_at=now)
+    ReviewFactory(attempt=attempt, points=by_key(points), claimed_by=reader, released_at=now)
     return outcomes.settle(attempt, now)
 
 
@@ -93,8 +93,8 @@ def test_anothers_attempt_and_a_strange_item_are_not_there(
 
 
 def test_nothing_can_be_asked_before_the_release(learner_client, marked):
-    ReviewFactory(attempt=marked, points=[1] * 5)
-    address = reverse("labs:regrade-ask", args=[marked.public_id, "1"])
+    ReviewFactory(attempt=marked, points=by_key([1] * 5))
+    address = reverse("labs:regrade-ask", args=[marked.public_id, "numbers"])
     assert learner_client.get(address).status_code == 404
 
 
