@@ -8,8 +8,8 @@ from courseware.models import User
 from labs import outcomes, reading_rules, review_queue, reviews, training
 from labs.models import Review, TrainingCase, TrainingRun
 from labs.moderation import mean_off
-from labs.review_points import by_item, items_of
-from tests.factories import AttemptFactory, ReviewFactory, UserFactory, make_review
+from labs.review_points import items_of
+from tests.factories import AttemptFactory, ReviewFactory, UserFactory, by_key, make_review
 from tests.labs.in_the_room import text
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +20,7 @@ POINTS = [2, 1, 0, 2, 1]
 
 def settled(points=POINTS, reader=None) -> Review:
     now = timezone.now()
-    review = ReviewFactory(points=points, claimed_by=reader, released_at=now)
+    review = ReviewFactory(points=by_key(points), claimed_by=reader, released_at=now)
     outcomes.settle(review.attempt, now)
     return review
 
@@ -35,7 +35,7 @@ def needed(instructor):
 def cases(instructor) -> list[TrainingCase]:
     attempts = [settled().attempt for _ in range(2)]
     return [
-        training.add(each, by_item(each, POINTS), "The window decides.", by=instructor)
+        training.add(each, by_key(POINTS), "The window decides.", by=instructor)
         for each in attempts
     ]
 
@@ -43,7 +43,7 @@ def cases(instructor) -> list[TrainingCase]:
 def give(run: TrainingRun, points: list[int]) -> TrainingRun:
     for key in run.cases:
         case = TrainingCase.objects.get(pk=key)
-        training.answer(run, case, by_item(case.attempt, points))
+        training.answer(run, case, by_key(points))
     run.refresh_from_db()
     return run
 
@@ -82,15 +82,15 @@ def test_the_first_answer_stands(grader, cases):
     run = training.begin(grader, SLUG)
     case = TrainingCase.objects.get(pk=run.cases[0])
     for points in (POINTS, [0] * 5):
-        training.answer(run, case, by_item(case.attempt, points))
-    assert run.answers.get().points == by_item(case.attempt, POINTS)
+        training.answer(run, case, by_key(points))
+    assert run.answers.get().points == by_key(POINTS)
 
 
 def test_a_case_that_was_taken_out_holds_no_try_up(grader, cases):
     run = training.begin(grader, SLUG)
     training.remove(TrainingCase.objects.get(pk=run.cases[1]))
     case = TrainingCase.objects.get(pk=run.cases[0])
-    training.answer(run, case, by_item(case.attempt, POINTS))
+    training.answer(run, case, by_key(POINTS))
     run.refresh_from_db()
     assert run.passed
 
@@ -148,10 +148,10 @@ def case(instructor):
     learner.name = "Wilhelmina Quastenflosser"
     learner.save()
     now = timezone.now()
-    Review.objects.update(points=POINTS, released_at=now, comment="The released comment.")
+    Review.objects.update(points=by_key(POINTS), released_at=now, comment="The released comment.")
     outcomes.settle(review.attempt, now)
     note = "The window decides the third item."
-    return training.add(review.attempt, by_item(review.attempt, POINTS), note, by=instructor)
+    return training.add(review.attempt, by_key(POINTS), note, by=instructor)
 
 
 def sent(case, points):
@@ -213,7 +213,7 @@ def test_an_instructor_makes_a_set_from_what_is_settled(instructor_client, instr
     assert "Say why: it is what people learn from." in text(answer)
     assert instructor_client.post(add, {**said, "note": "The window."}).status_code == 302
     case = TrainingCase.objects.get()
-    assert (case.points, case.by) == (by_item(review.attempt, POINTS), instructor)
+    assert (case.points, case.by) == (by_key(POINTS), instructor)
     instructor_client.post(add, {**said, "note": "The window, at last."})
     assert [each.note for each in training.cases_of(SLUG)] == ["The window, at last."]
     case = training.cases_of(SLUG).get()
@@ -225,7 +225,7 @@ def test_a_mean_with_a_half_can_be_the_reference(instructor_client):
     now = timezone.now()
     attempt = AttemptFactory()
     for reading, points in enumerate(([2, 1, 0, 2, 1], [2, 2, 0, 2, 1]), start=1):
-        ReviewFactory(attempt=attempt, reading=reading, points=points, released_at=now)
+        ReviewFactory(attempt=attempt, reading=reading, points=by_key(points), released_at=now)
     outcomes.settle(attempt, now)
     page = instructor_client.get(reverse("labs:training-add", args=[attempt.public_id]))
     assert 'value="1.5" checked' in page.content.decode()
