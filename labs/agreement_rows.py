@@ -10,13 +10,13 @@ from courseware.models import User
 from labs.agreement import agreement
 from labs.catalogue import labs
 from labs.models import Review, TrainingAnswer
-from labs.review_points import by_item, items_of
 from labs.reviews import THIRD
+from labs.rubric_editions import currents
 
 if TYPE_CHECKING:
     from labs.agreement import Agreement, Pairs
-    from labs.models import Attempt
     from labs.moderation import Given
+    from labs.rubrics import Rubric
     from labs.specs import LabSpec
 
 type Clusters = list[Pairs]
@@ -68,21 +68,21 @@ class Found:
 
 
 def agreements() -> Found:
-    """Return every agreement of the site, in three queries. The first reader's points stand first in a pair."""
+    """Return every agreement of the site, in four queries. The first reader's points stand first in a pair."""
     twice = _read_twice()
-    by_lab: dict[str, list[tuple[Attempt, Given, Given]]] = defaultdict(list)
+    by_lab: dict[str, list[tuple[Given, Given]]] = defaultdict(list)
     with_others: dict[int, Clusters] = defaultdict(list)
     with_settled: dict[int, Clusters] = defaultdict(list)
     for readings in twice:
         first, second = readings[0], readings[1]
         attempt = first.attempt
-        one, other = (by_item(attempt, each.points) for each in (first, second))
-        by_lab[attempt.lab_slug].append((attempt, one, other))
+        one, other = first.points, second.points
+        by_lab[attempt.lab_slug].append((one, other))
         for reader, mine, theirs in ((first, one, other), (second, other, one)):
             if reader.claimed_by_id is not None:
                 with_others[reader.claimed_by_id].append(_pairs(mine, theirs))
         if len(readings) >= THIRD:
-            settled = by_item(attempt, readings[2].points)
+            settled = readings[2].points
             for reader, mine in ((first, one), (second, other)):
                 if reader.claimed_by_id is not None:
                     with_settled[reader.claimed_by_id].append(_pairs(mine, settled))
@@ -93,11 +93,16 @@ def agreements() -> Found:
         OfReader(person, agreement(with_others[key]), agreement(with_settled[key]))
         for key, person in people.items()
     )
-    everything = [_pairs(one, other) for found in by_lab.values() for _, one, other in found]
+    everything = [_pairs(one, other) for found in by_lab.values() for one, other in found]
+    rubrics = {slug: each.rubric for slug, each in currents(by_lab).items()}
     return Found(
         agreement(everything),
         tuple(sorted(readers, key=lambda each: str(each.reader))),
-        tuple(_of_lab(spec, by_lab[slug]) for slug, spec in labs().items() if slug in by_lab),
+        tuple(
+            _of_lab(spec, rubrics[slug], by_lab[slug])
+            for slug, spec in labs().items()
+            if slug in by_lab
+        ),
     )
 
 
@@ -111,18 +116,17 @@ def _read_twice() -> list[list[Review]]:
     return [each for each in done.values() if len(each) > 1]
 
 
-def _of_lab(spec: LabSpec, found: list[tuple[Attempt, Given, Given]]) -> OfLab:
-    items = items_of(found[0][0])
+def _of_lab(spec: LabSpec, rubric: Rubric, found: list[tuple[Given, Given]]) -> OfLab:
     return OfLab(
         spec,
-        agreement([_pairs(one, other) for _, one, other in found]),
+        agreement([_pairs(one, other) for one, other in found]),
         tuple(
             OfItem(
                 item.title,
                 item.points,
-                agreement([_pairs(one, other, item.key) for _, one, other in found]),
+                agreement([_pairs(one, other, item.key) for one, other in found]),
             )
-            for item in items
+            for item in rubric.items
         ),
     )
 
