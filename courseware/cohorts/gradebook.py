@@ -149,7 +149,7 @@ def lab_cell(policy: Policy, tries: Sequence[Try], *, since: datetime, now: date
         states.append(State.TO_REVIEW)
     if not states:
         states.append(State.NOT_BEGUN)
-    notes = list(_terms(policy))
+    notes = list(_terms(policy, is_lab=True))
     if found is None:
         return _unmarked(policy, states, notes, now)
     worths = {line.worth_percent for line in found.lines if line.gain > 0}
@@ -211,13 +211,17 @@ def drill_cell(
     return Cell(states[0], frozenset(states), share=best / of, told=told, notes=_terms(policy))
 
 
-def _terms(policy: Policy) -> tuple[str, ...]:
-    """Return in which ways somebody's terms are their own."""
+def _terms(policy: Policy, *, is_lab: bool = False) -> tuple[str, ...]:
+    """Return in which ways somebody's terms are their own. At a lesson or a drill only the dates say something."""
     extra = policy.terms.extra_time_percent if policy.stretched_by else None
     notes = (f"extra time {extra} %",) if extra else ()
-    if any(origin.startswith("override") for origin in policy.origins.values()):
+    wanted = policy.origins if is_lab else {*_DATES} & policy.origins.keys()
+    if any(policy.origins[name].startswith("override") for name in wanted):
         return (*notes, "other terms")
     return notes
+
+
+_DATES = ("opens_at", "due_at", "late_until")
 
 
 def total(columns: Sequence[Column], cells: Sequence[Cell]) -> float | None:

@@ -103,6 +103,15 @@ def test_of_a_drill_the_best_try_is_shown():
     assert State.UNDER_WAY in found.states
 
 
+def test_other_terms_are_said_where_they_hold_something():
+    origins = {"late_credit_percent": "override 1 for label “nights” in the whole cohort"}
+    credit = Policy(Terms(late_credit_percent=80), origins)
+    assert lab_cell(credit, (), since=BEGAN, now=NOW).notes == ("other terms",)
+    assert drill_cell(credit, best=14.5, of=20.0, under_way=False, now=NOW).notes == ()
+    dated = Policy(Terms(due_at=NOW), {"due_at": "override 1 for Ada in this assignment"})
+    assert drill_cell(dated, best=14.5, of=20.0, under_way=False, now=NOW).notes == ("other terms",)
+
+
 COLUMNS = (
     Column(1, "lab", "Lab 1", ""),
     Column(2, "lab", "Lab 2", ""),
