@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils import timezone
 
 from courseware.people import may_author, signed_in
-from labs import review_queue, review_records, reviews, rubric_editions
+from labs import outcomes, review_queue, review_records, reviews, rubric_editions
 from labs.models import Action
 from labs.review_desk import desk_of, moments_of
 from labs.review_forms import ReviewForm
@@ -125,6 +125,9 @@ def lease(request: HttpRequest, review: Review) -> dict[str, Any]:
         "left_s": max(0, left_s),
         "lease_s": int(reviews.LEASE.total_seconds()),
         "returned": review_queue.last_return(review) if is_returned else None,
+        "settled_by_hand": outcomes.settled_by_hand(review.attempt_id)
+        if row.standing == Standing.RELEASED
+        else None,
     }
 
 

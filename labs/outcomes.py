@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from django.db import transaction
+from django.utils import timezone
+
 from labs.catalogue import labs
 from labs.models import Review, ReviewOutcome
 from labs.moderation import difference, is_drawn, mean
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
     from django.db.models import QuerySet
 
+    from courseware.models import User
     from labs.models import Attempt
     from labs.rubrics import Rubric
 
@@ -32,34 +36,68 @@ def settle(attempt: Attempt, now: datetime) -> ReviewOutcome | None:
     A first reading that is drawn is followed by a second; two that lie too far apart by a third, which decides.
     Called in the transaction in which a reader has released theirs. Called twice, it changes nothing.
     """
-    rows = Review.objects.filter(attempt=attempt).select_related("attempt")
-    readings = list(rows.order_by("reading"))
+    readings = _readings(attempt)
     if not readings or any(each.released_at is None for each in readings):
         return None
     rules = rules_of(attempt.lab_slug)
+    is_first_drawn = len(readings) == 1 and is_drawn(attempt.public_id, rules.second_percent)
     given = [points_of(each) for each in readings]
-    basis, points, comment = Basis.ONE, given[-1], readings[-1].comment
-    match len(readings):
-        case 1 if is_drawn(attempt.public_id, rules.second_percent):
-            _ask_for_another(readings)
-            return None
-        case 2 if difference(*given) > rules.most_difference:
-            _ask_for_another(readings)
-            return None
-        case 2:
-            basis, points = Basis.MEAN, mean(*given)
-            comment = "\n\n".join(each.comment for each in readings if each.comment)
-        case 3:
-            basis = Basis.THIRD
+    are_far_apart = len(readings) == 2 and difference(*given) > rules.most_difference  # noqa: PLR2004
+    if is_first_drawn or are_far_apart:
+        _ask_for_another(readings)
+        return None
+    return _store(attempt, readings, now)
+
+
+class StillRead(Exception):  # noqa: N818
+    """Nothing was settled: somebody holds the reading that is still to be done, or there is none."""
+
+
+def settle_without(attempt: Attempt, *, by: User, reason: str) -> ReviewOutcome:
+    """Settle an attempt by the readings that are done, without the second or third that is still free.
+
+    Raises StillRead if somebody holds that one, or nothing is left to be done.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        rest = Review.objects.filter(attempt=attempt, reading__gt=1)
+        # Whoever claims it in this instant either comes first, and is found to hold it, or finds it gone.
+        if rest.free(now).update(claimed_by=by, claimed_at=now, lease_until=now) != 1:
+            raise StillRead
+        rest.to_read().filter(claimed_by=by).delete()
+        outcome = _store(attempt, _readings(attempt), now)
+        ReviewOutcome.objects.filter(pk=outcome.pk).update(settled_by=by, settled_because=reason)
+    return outcome
+
+
+def settled_by_hand(attempt_id: int) -> ReviewOutcome | None:
+    """Return the outcome of an attempt that an instructor settled without a reading, with who and why."""
+    rows = ReviewOutcome.objects.select_related("settled_by").filter(attempt=attempt_id)
+    return rows.exclude(settled_because="").first()
+
+
+def _readings(attempt: Attempt) -> list[Review]:
+    rows = Review.objects.filter(attempt=attempt).select_related("attempt")
+    return list(rows.order_by("reading"))
+
+
+def _store(attempt: Attempt, readings: Sequence[Review], now: datetime) -> ReviewOutcome:
+    """Store what some readings come to: one as it is, the mean of two, or the third's decision."""
+    given = [points_of(each) for each in readings]
+    basis, points, counts = Basis.ONE, given[-1], readings[-1:]
+    if len(readings) == 2:  # noqa: PLR2004
+        basis, points, counts = Basis.MEAN, mean(*given), readings
+    elif len(readings) > 2:  # noqa: PLR2004
+        basis = Basis.THIRD
     found, _ = ReviewOutcome.objects.get_or_create(
         attempt=attempt,
         defaults={
             "basis": basis,
             "edition": current(attempt.lab_slug).number,
             "points": as_stored(attempt, points),
-            "moments": _moments(readings[-2:] if basis == Basis.MEAN else readings[-1:]),
-            "comment": comment,
-            "names_readers": rules.learners_see_readers,
+            "moments": _moments(counts),
+            "comment": "\n\n".join(each.comment for each in counts if each.comment),
+            "names_readers": rules_of(attempt.lab_slug).learners_see_readers,
             "released_at": now,
         },
     )

@@ -207,6 +207,14 @@ class SkipForm(_Reason):
         ].help_text = "Instructors read it. Such as: I know who wrote this; it is not in a language that I read."
 
 
+class SettleForm(_Reason):
+    """Why an instructor does without a reading."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["reason"].help_text = "It is kept, and everybody who reads sees it."
+
+
 class FreeForm(_Reason):
     """Why an instructor takes a review from its holder."""
 

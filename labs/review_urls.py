@@ -34,6 +34,7 @@ urlpatterns = [
     path(
         "reviews/training/<uuid:public_id>/remove/", training_views.remove, name="training-remove"
     ),
+    path(_review + "settle/", rules_views.settle, name="review-settle"),
     path(_review + "training/", training_views.add, name="training-add"),
     path("reviews/regrades/", regrade_views.index, name="regrades"),
     path("reviews/regrades/<uuid:public_id>/", regrade_views.desk, name="regrade"),

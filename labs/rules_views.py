@@ -1,4 +1,4 @@
-"""The rules of reading, for instructors: those of every lab, and those of a lab that has its own."""
+"""The rules of reading, for instructors: those of every lab, and those of a lab; and what is settled in spite of them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING
 from django.contrib import messages
 from django.http import Http404
 from django.shortcuts import redirect
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from courseware.people import instructor_required, signed_in
-from labs import reading_rules
+from labs import outcomes, reading_rules
 from labs.catalogue import labs
 from labs.models import ReadingRules
 from labs.reading_rules import EVERY_LAB
-from labs.review_rows import page
+from labs.review_forms import SettleForm
+from labs.review_rows import page, review_or_404, row_of
 from labs.rules_forms import RulesForm
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 MOST_SHOWN = 20
@@ -88,3 +92,31 @@ def _page(
         "trail": ReadingRules.objects.filter(lab_slug=slug).select_related("by")[:MOST_SHOWN],
     }
     return page(request, "labs/review_rules.html", context, status)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@instructor_required
+def settle(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
+    """Ask why an attempt is settled without the reading that is still to be done; with POST, settle it."""
+    review, instructor = review_or_404(request, public_id), signed_in(request)
+    row = row_of(review, instructor, timezone.now())
+    form = SettleForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            outcomes.settle_without(
+                review.attempt, by=instructor, reason=form.cleaned_data["reason"]
+            )
+        except outcomes.StillRead:
+            messages.warning(
+                request,
+                "Not settled: somebody is reading it now, or it is settled already. Your reason was: "
+                f"{form.cleaned_data['reason']}",
+            )
+        else:
+            messages.success(request, f"{row.name} is settled: its learner sees it.")
+        return redirect("labs:review", public_id)
+    if not row.open_reading:
+        return redirect("labs:review", public_id)
+    context = {"row": row, "review": review, "spec": review.attempt.spec, "form": form}
+    return page(request, "labs/review_settle.html", context, 422 if form.is_bound else 200)

@@ -96,6 +96,11 @@ class ReviewOutcome(models.Model):
     comment = models.TextField(blank=True)
     version = models.PositiveIntegerField(default=1)
     """Counts changes after the release; each is a PointsChange."""
+    settled_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    """The instructor who settled it without a reading that was still to be done; null where none was left out."""
+    settled_because = models.CharField(max_length=300, blank=True)
     names_readers = models.BooleanField(default=False)
     """Whether its learner is told who read it, by the rules that held when it was settled."""
     released_at = models.DateTimeField(default=timezone.now, db_index=True)

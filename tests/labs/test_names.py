@@ -10,8 +10,11 @@ from tests.factories import draft, make_review
 pytestmark = pytest.mark.django_db
 
 NAME, EMAIL = "Wilhelmina Quastenflosser", "quastenflosser@example.org"
-DESK = ("review", "review-skip", "review-release", "review-without", "review-free")
-PLAIN = ("review-queue", "review-load", "review-keys")
+DESK = (
+    *("review", "review-skip", "review-release", "review-without", "review-free"),
+    *("review-story", "review-settle", "training-add"),
+)
+PLAIN = ("review-queue", "review-load", "review-keys", "regrades", "training", "review-agreement")
 POINTS = [2, 1, 0, 2, 1]
 
 

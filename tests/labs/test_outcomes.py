@@ -135,3 +135,37 @@ def test_a_learner_is_told_who_read_it_by_the_rules_of_its_release(grader, instr
     read(after, grader, POINTS)
     assert shown(before).readers == ()
     assert shown(after).readers == (str(grader),)
+
+
+# ------------------------------------------------------------------------- settled without a reading
+
+
+def test_an_instructor_settles_what_nobody_is_left_to_read_twice(twice, readers, instructor):
+    review = ReviewFactory()
+    read(review, readers[0], POINTS, "Name the window.")
+    found = outcomes.settle_without(review.attempt, by=instructor, reason="I am alone this week.")
+    assert (found.basis, found.points) == (ReviewOutcome.Basis.ONE, by_key(POINTS))
+    assert not Review.objects.to_read().exists()
+    told = outcomes.settled_by_hand(review.attempt_id)
+    assert (told.settled_by, told.settled_because) == (instructor, "I am alone this week.")
+    with pytest.raises(outcomes.StillRead):
+        outcomes.settle_without(review.attempt, by=instructor, reason="Once more.")
+
+
+def test_without_a_third_reader_the_mean_counts(twice, readers, instructor):
+    review = ReviewFactory()
+    read(review, readers[0], [2, 2, 2, 2, 1])
+    read(reading_of(review, 2), readers[1], [0, 0, 1, 1, 0])
+    found = outcomes.settle_without(review.attempt, by=instructor, reason="No third is there.")
+    assert found.basis == ReviewOutcome.Basis.MEAN
+    assert shown(review).total == 5.5
+
+
+def test_what_somebody_reads_is_not_settled_over_their_head(twice, readers, instructor):
+    review = ReviewFactory()
+    read(review, readers[0], POINTS)
+    reviews.claim(reading_of(review, 2), readers[1])
+    with pytest.raises(outcomes.StillRead):
+        outcomes.settle_without(review.attempt, by=instructor, reason="In a hurry.")
+    assert shown(review) is None
+    assert reading_of(review, 2).claimed_by == readers[1]

@@ -3,8 +3,12 @@
 import pytest
 from django.urls import reverse
 
-from labs import reading_rules
+from courseware.models import User
+from labs import reading_rules, reviews
 from labs.models import ReadingRules
+from tests.factories import ReviewFactory, UserFactory
+from tests.labs.in_the_room import text
+from tests.labs.test_outcomes import read
 
 pytestmark = pytest.mark.django_db
 
@@ -93,3 +97,38 @@ def test_a_page_that_does_not_say_its_version_is_an_old_one(instructor_client, v
 
 def test_a_lab_that_there_is_not_has_no_rules(instructor_client):
     assert instructor_client.get(url("long-gone")).status_code == 404
+
+
+@pytest.fixture
+def drawn(grader, instructor):
+    """A review that is released and waits for its second reading."""
+    reading_rules.change("", {"second_percent": 100}, by=instructor, version=0)
+    review = ReviewFactory()
+    read(review, grader, [2, 1, 0, 2, 1])
+    return review
+
+
+def test_an_instructor_settles_it_from_the_desk_and_says_why(instructor_client, instructor, drawn):
+    desk = reverse("labs:review", args=[drawn.public_id])
+    settle = reverse("labs:review-settle", args=[drawn.public_id])
+    assert settle in instructor_client.get(desk).content.decode()
+    assert "waits for a second reading" in text(instructor_client.get(settle))
+    assert "Say why, in a few words." in text(instructor_client.post(settle, {"reason": ""}))
+    assert instructor_client.post(settle, {"reason": "I am alone."}).headers["Location"] == desk
+    page = text(instructor_client.get(desk))
+    assert f"settled without another reading by {instructor}: I am alone." in page
+    assert instructor_client.get(settle).status_code == 302
+
+
+def test_what_is_read_meanwhile_is_not_settled_and_the_reason_is_not_lost(instructor_client, drawn):
+    second = drawn.attempt.reviews.get(reading=2)
+    reviews.claim(second, UserFactory(role=User.Role.GRADER))
+    settle = reverse("labs:review-settle", args=[drawn.public_id])
+    page = text(instructor_client.post(settle, {"reason": "I am alone."}, follow=True))
+    assert "Not settled: somebody is reading it now" in page
+    assert "Your reason was: I am alone." in page
+
+
+def test_graders_settle_nothing(grader_client, drawn):
+    settle = reverse("labs:review-settle", args=[drawn.public_id])
+    assert grader_client.post(settle, {"reason": "I am alone."}).status_code == 403
