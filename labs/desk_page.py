@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
-from courseware.people import may_author, signed_in
+from courseware.people import may_author, may_review, signed_in
 from labs import outcomes, review_queue, review_records, reviews, rubric_editions
 from labs.models import Action
 from labs.review_desk import desk_of, moments_of
@@ -142,11 +142,13 @@ def desk_page(
     unreleased: bool = False,
     unskipped: bool = False,
     changed_from: Edition | None = None,
+    typed: QueryDict | None = None,
     status: int = 200,
 ) -> HttpResponse:
     """Answer with the desk. ``form`` holds a draft or what was typed; without it the rubric is only shown.
 
-    ``changed_from`` is the edition of the rubric by which it was typed, if that is not the one that stands.
+    ``changed_from`` is the edition of the rubric by which it was typed, if that is not the one that stands; ``typed``
+    is then what was sent.
     """
     grader, now = signed_in(request), timezone.now()
     attempt, spec = review.attempt, review.attempt.spec
@@ -166,7 +168,7 @@ def desk_page(
     is_draft = form is not None and not form.is_bound and review.has_draft
     if is_draft and review.edition != edition.number:
         changed_from = rubric_editions.at(attempt.lab_slug, review.edition)
-    given = _given(review, form)
+    given = _given(review, typed)
     context = {
         **queue_of(grader, now),
         **claim,
@@ -193,6 +195,7 @@ def desk_page(
         "stored": [(item, stored[item.key]) for item in rubric.items],
         "earlier": earlier,
         "may_author": may_author(grader),
+        "may_edit_rubric": may_review(grader),
         "side_by_side": [(item, *(each[item.key] for each in sides)) for item in rubric.items],
         "stored_total": total_of(stored),
         "most_characters": reviews.MOST_COMMENT_CHARACTERS,
@@ -200,9 +203,9 @@ def desk_page(
     return page(request, "labs/review.html", context, status)
 
 
-def _given(review: Review, form: ReviewForm | None) -> dict[str, Any]:
+def _given(review: Review, typed: QueryDict | None) -> dict[str, Any]:
     """Return the points that a grader had given when the rubric changed: what was sent, or what is stored."""
-    if form is None or not form.is_bound:
+    if typed is None:
         return dict(review.points)
     prefix = "points_"
-    return {key.removeprefix(prefix): form.data[key] for key in form.data if key.startswith(prefix)}
+    return {key.removeprefix(prefix): typed[key] for key in typed if key.startswith(prefix)}

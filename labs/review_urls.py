@@ -7,6 +7,7 @@ from labs import (
     queue_views,
     regrade_views,
     review_views,
+    rubric_views,
     rules_views,
     story_views,
     training_views,
@@ -16,6 +17,9 @@ from labs import (
 _review = "reviews/<uuid:public_id>/"
 
 urlpatterns = [
+    path("rubrics/", rubric_views.index, name="rubrics"),
+    path("rubrics/<slug:slug>/", rubric_views.edit, name="rubric"),
+    path("rubrics/<slug:slug>/undo/", rubric_views.undo, name="rubric-undo"),
     path("reviews/", queue_views.queue, name="review-queue"),
     path("reviews/next/", queue_views.following, name="review-next"),
     path("reviews/keys/", keys_views.keys, name="review-keys"),

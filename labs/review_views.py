@@ -97,7 +97,15 @@ def _rubric_changed(request: HttpRequest, review: Review, old: Edition) -> HttpR
     form = moved_over(now, request.POST)
     form.is_valid()
     is_own = reviews.standing(now, signed_in(request)) in OWN
-    return desk_page(request, now, form=form, conflict=not is_own, changed_from=old, status=409)
+    return desk_page(
+        request,
+        now,
+        form=form,
+        conflict=not is_own,
+        changed_from=old,
+        typed=request.POST,
+        status=409,
+    )
 
 
 def _saved(

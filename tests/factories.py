@@ -11,7 +11,7 @@ from factory.django import DjangoModelFactory
 from courseware.models import Assignment, Cohort, Membership, User
 from labs.models import Action, Attempt, Review, next_seq
 from labs.review_points import Draft
-from labs.rubric_editions import current
+from labs.rubric_editions import at
 
 
 class UserFactory(DjangoModelFactory):
@@ -28,7 +28,7 @@ class UserFactory(DjangoModelFactory):
 
 def by_key(points: Sequence[float | None]) -> dict[str, float | None]:
     """Return points of the first lab, given in the order of its rubric, as a review stores them."""
-    return dict(zip(current("preemption-storm").rubric.keys, points, strict=True))
+    return dict(zip(at("preemption-storm", 0).rubric.keys, points, strict=True))
 
 
 def draft(points: Sequence[int | None], comment: str = "") -> Draft:

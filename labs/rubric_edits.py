@@ -1,0 +1,231 @@
+"""A lab's rubric edited: what it would move, the edit in one transaction, and taking it back.
+
+Released points that an edit concerns are carried over by share, each as a row of a trail that the learner reads. The
+edition that an edit was based on must still be the newest when it is stored; drafts are not touched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from labs.models import PointsChange, Review, ReviewOutcome, RubricEdition, RubricMove
+from labs.review_desk import pseudonym
+from labs.rubric_editions import at, current
+from labs.rubric_points import Move, rescored, summary, total
+from labs.rubric_words import values_of
+from labs.rubrics import Rubric, filled, written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from courseware.models import User
+    from labs.rubric_editions import Edition
+
+MOST_REASON_CHARACTERS = 300
+MOST_MOVES_SHOWN = 10
+type Points = dict[str, float | int | None]
+
+
+class Stale(Exception):  # noqa: N818
+    """Nothing was stored: somebody stored another edition meanwhile. ``now`` is the newest."""
+
+    def __init__(self, now: Edition) -> None:
+        super().__init__(f"{now.lab_slug} is at edition {now.number}")
+        self.now = now
+
+
+class Unchanged(Exception):  # noqa: N818
+    """Nothing was stored: the rubric says what it said."""
+
+
+# ------------------------------------------------------------------------------------- looked at
+
+
+@dataclass(frozen=True)
+class Moved:
+    """One released mark that an edit would move, under the sign by which graders know it."""
+
+    name: str
+    move: Move
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What an edit would do."""
+
+    sentence: str
+    biggest: tuple[Moved, ...]
+    touched: int
+    """Released marks in which an item gets other points, is out of another number, or leaves."""
+    drafts: int
+    """Drafts that are not released yet; whoever holds one is shown the new rubric with their points."""
+
+
+def effect_of(edition: Edition, new: Rubric) -> Effect:
+    """Return what would become of released points, and how many drafts there are. Nothing is written."""
+    moves: list[Moved] = []
+    touched = 0
+    for outcome in _outcomes(edition.lab_slug):
+        old = _rubric_of(outcome, edition)
+        after = rescored(outcome.points, old, new)
+        touched += bool(_touched(outcome.points, after, old, new))
+        move = Move(total(outcome.points), total(after))
+        moves.append(Moved(pseudonym(outcome.attempt.public_id), move))
+    biggest = sorted((each for each in moves if each.move.by), key=lambda each: -abs(each.move.by))
+    drafts = Review.objects.to_read().filter(attempt__lab_slug=edition.lab_slug)
+    return Effect(
+        sentence=summary([each.move for each in moves]),
+        biggest=tuple(biggest[:MOST_MOVES_SHOWN]),
+        touched=touched,
+        drafts=sum(each.has_draft for each in drafts),
+    )
+
+
+def _outcomes(lab_slug: str) -> Iterator[ReviewOutcome]:
+    rows = ReviewOutcome.objects.filter(attempt__lab_slug=lab_slug).select_related("attempt")
+    yield from rows.defer("attempt__panel").order_by("pk").iterator()
+
+
+def _rubric_of(outcome: ReviewOutcome, edition: Edition) -> Rubric:
+    """Return the rubric under which an outcome stands; every one of a lab stands under its newest edition."""
+    if outcome.edition == edition.number:
+        return edition.rubric
+    return at(edition.lab_slug, outcome.edition).rubric
+
+
+# ----------------------------------------------------------------------------------------- stored
+
+
+def apply(
+    lab_slug: str, rubric: Rubric, *, based_on: int, author: User, reason: str
+) -> RubricEdition:
+    """Store a rubric as the newest edition, and carry released points over to it, in one transaction.
+
+    Raises Stale if ``based_on`` is not the newest edition any more, Unchanged if the rubric says what it said.
+    """
+    now = current(lab_slug)
+    if now.number != based_on:
+        raise Stale(now)
+    if rubric == now.rubric:
+        raise Unchanged
+    return _store(now, rubric, author=author, reason=reason)
+
+
+def undo(lab_slug: str, number: int, *, author: User, reason: str) -> RubricEdition:
+    """Take the newest edition back: a further edition says again what stood before, and its moves are undone.
+
+    Points that changed since, by another look at an item, are carried over by share instead. Raises Stale if
+    ``number`` is not the newest edition, Unchanged for the file of the lab.
+    """
+    now = current(lab_slug)
+    if number == 0:
+        raise Unchanged
+    if now.number != number:
+        raise Stale(now)
+    before = at(lab_slug, number - 1)
+    return _store(now, before.rubric, author=author, reason=reason, undoes=number)
+
+
+def _store(
+    now: Edition, new: Rubric, *, author: User, reason: str, undoes: int | None = None
+) -> RubricEdition:
+    slug = now.lab_slug
+    moved: dict[int, RubricMove] = {}
+    if undoes is not None:
+        rows = RubricMove.objects.filter(edition__lab_slug=slug, edition__number=undoes)
+        moved = {each.outcome_id: each for each in rows}
+    try:
+        with transaction.atomic():
+            edition = RubricEdition.objects.create(
+                lab_slug=slug,
+                number=now.number + 1,
+                text=written(new),
+                author=author,
+                reason=reason,
+                undoes=undoes,
+            )
+            # Locked, so that another look at an item waits until its points stand under the new edition.
+            rows_ = ReviewOutcome.objects.select_for_update(of=("self",))
+            for pk in [each.pk for each in _outcomes(slug)]:
+                outcome = rows_.select_related("attempt").get(pk=pk)
+                old = _rubric_of(outcome, now)
+                after = _after(outcome, old, new, moved.get(pk))
+                _move(outcome, old, edition, new, after)
+    except IntegrityError:
+        raise Stale(current(slug)) from None
+    return edition
+
+
+def _after(outcome: ReviewOutcome, old: Rubric, new: Rubric, move: RubricMove | None) -> Points:
+    if move is None:
+        return rescored(outcome.points, old, new)
+    if outcome.version == move.version:
+        return dict(move.before)
+    # What has left with the edit comes back; what was changed since keeps its share.
+    back = {key: given for key, given in move.before.items() if key not in move.after}
+    return rescored(outcome.points, old, new) | back
+
+
+def _move(
+    outcome: ReviewOutcome, old: Rubric, edition: RubricEdition, new: Rubric, after: Points
+) -> None:
+    """Put an outcome under an edition; what changes is one move, and one row of the trail for each item."""
+    before: Points = outcome.points
+    rows = ReviewOutcome.objects.filter(pk=outcome.pk)
+    touched = _touched(before, after, old, new)
+    if not touched:
+        rows.update(edition=edition.number)
+        return
+    rows.update(points=after, edition=edition.number, version=F("version") + 1)
+    version = outcome.version + 1
+    RubricMove.objects.create(
+        edition=edition, outcome=outcome, before=before, after=after, version=version
+    )
+    values = values_of(outcome.attempt.spec, outcome.attempt.seed, outcome.attempt.mark)
+    for key in touched:
+        item = new.item(key) or old.item(key)
+        PointsChange.objects.create(
+            outcome=outcome,
+            version=version,
+            item=key,
+            title=filled(item.title, values) if item else key,
+            before=before.get(key),
+            after=after.get(key),
+            of_before=_size(_worth(old, key)),
+            of_after=_size(_worth(new, key)),
+            cause=PointsChange.Cause.RUBRIC,
+            reason=edition.reason,
+            by=edition.author,
+            at=timezone.now(),
+        )
+
+
+def _touched(before: Points, after: Points, old: Rubric, new: Rubric) -> list[str]:
+    """Return the items with other points, or with points out of another number, in the order of the rubric."""
+    keys = (*new.keys, *(key for key in old.keys if new.item(key) is None))
+    return [
+        key
+        for key in keys
+        if (key in before or key in after)
+        and (before.get(key), _worth(old, key)) != (after.get(key), _worth(new, key))
+    ]
+
+
+def _worth(rubric: Rubric, key: str) -> int | None:
+    item = rubric.item(key)
+    return item.points if item else None
+
+
+def _size(points: int | None) -> int | None:
+    """Return how many points an item gives or takes: the trail keeps no signs."""
+    return None if points is None else abs(points)
+
+
+def moves_of(edition: RubricEdition) -> list[Move]:
+    """Return what an edition did to the totals of what was released."""
+    return [Move(total(each.before), total(each.after)) for each in edition.moves.all()]
