@@ -46,8 +46,8 @@ def test_files_of_another_code_are_an_error_that_says_what_to_run(monkeypatch):
     [
         ("[[item]]\n", "rubric.toml:1: item 1, key: missing"),
         (
-            '[[item]]\nkey = "a"\ntitle = "{{ hypotesis }}"\npoints = 1\n',
-            "rubric.toml:3: item 1, title: there is no {{ hypotesis }}; there are: hypothesis",
+            '[[item]]\nkey = "a"\ntitle = "{{ hypotheses }}"\npoints = 1\n',
+            "rubric.toml:3: item 1, title: there is no {{ hypotheses }}; there are: hypothesis",
         ),
     ],
 )

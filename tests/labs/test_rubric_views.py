@@ -112,7 +112,7 @@ def test_items_are_added_taken_out_and_moved_and_what_was_typed_stays(grader_cli
         ("points_1", "two", "A whole number"),
         ("points_1", "-1", "Take it out and add another"),
         ("title_1", " ", "Say what is given points for"),
-        ("title_1", "For {{ hypotesis }}", "did you mean &#x27;hypothesis&#x27;"),
+        ("title_1", "For {{ hypotheses }}", "did you mean &#x27;hypothesis&#x27;"),
         ("note_1", "n" * 2001, "2,000 characters at most"),
     ],
 )

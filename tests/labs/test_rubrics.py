@@ -61,7 +61,7 @@ def test_what_is_hard_to_write_in_toml_comes_back_the_same():
         (('key = "blame"', 'key = "To Blame"'), "rubric.toml:8: item 2, key: small letters"),
         (('key = "blame"\n', ""), "rubric.toml:7: item 2, key: missing"),
         (('title = "Names the cause"', 'title = " "'), "rubric.toml:3: item 1, title: say what"),
-        (("title =", "titel ="), "no such key; known: key, title, points, note; did you mean 'title'"),
+        (("title =", "titles ="), "no such key; known: key, title, points, note; did you mean 'title'"),
         (("note = ", "note = 4 #"), "rubric.toml:5: item 1, note: must be a text"),
         (("[[item]]", "[[items]]"), "no such key here"),
         (("points = 2", "points = "), "rubric.toml:4: not valid TOML"),
@@ -90,11 +90,11 @@ def test_what_a_mark_kept_is_shown_with_its_unit(spec, seeds):
 
 
 def test_a_name_that_no_lab_has_is_found_with_the_names_that_there_are(spec):
-    wrong = read(GOOD.replace("{{ hypothesis }}", "{{ hypotesis }}"))
+    wrong = read(GOOD.replace("{{ hypothesis }}", "{{ hypotheses }}"))
     (fault,) = unknown_names(wrong, names_of(spec))
     assert "did you mean 'hypothesis'" in fault.says
     assert "mechanism" in fault.says
-    assert filled("{{ hypotesis }}", {}) == "{{ hypotesis }}"
+    assert filled("{{ hypotheses }}", {}) == "{{ hypotheses }}"
 
 
 def test_only_a_lab_that_asks_for_a_number_has_one_to_name():
