@@ -14,7 +14,8 @@ from django.views.defaults import page_not_found
 from servestatic.middleware import ServeStaticMiddleware
 from servestatic.responders import MissingFileError
 
-from courseware.studio import serving
+from courseware import served
+from courseware.studio import serving, trials
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,7 +118,7 @@ class our_own_404:  # noqa: N801  it is used like a function
 
 
 class served_anew:  # noqa: N801  it is used like a function
-    """Serve what was published since this process looked last."""
+    """Serve what was published since this process looked last, or the draft that this person tries."""
 
     async_capable = True
     sync_capable = True
@@ -131,10 +132,15 @@ class served_anew:  # noqa: N801  it is used like a function
         if iscoroutinefunction(self):
             return self.later(request)
         serving.look()
-        return self.get_response(request)
+        with served.trying_or_not(trials.tree_for(request)):
+            return self.get_response(request)
 
     async def later(self, request: HttpRequest) -> HttpResponseBase:
         if serving.is_time():
             await sync_to_async(serving.look)()
-        response: HttpResponseBase = await self.get_response(request)
-        return response
+        tried = None
+        if settings.SESSION_COOKIE_NAME in request.COOKIES:
+            tried = await sync_to_async(trials.tree_for)(request)
+        with served.trying_or_not(tried):
+            response: HttpResponseBase = await self.get_response(request)
+            return response

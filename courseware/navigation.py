@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.urls import NoReverseMatch, reverse
 
 from courseware.people import may_author, may_read_explanations
+from courseware.studio.trials import under_way
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +42,7 @@ NAVIGATION = (
     Entry("Labs", "labs:index"),
     Entry("Review", "labs:review-queue", may_read_explanations),
     Entry("Cohorts", "cohorts:index", may_author),
+    Entry("Studio", "studio:index", may_author),
 )
 
 
@@ -77,4 +79,5 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         "theme": theme,
         "theme_words": THEME_WORDS[theme],
         "next_theme": following,
+        "trial": under_way(request),
     }

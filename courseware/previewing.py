@@ -28,7 +28,7 @@ from lessons.voice import remarks
 from lessons.walkthroughs import walkthrough_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from lessons.content import Station
@@ -68,13 +68,19 @@ class _Answer:
     result: dict[str, Any]
 
 
-def preview_of(path: Path, asked: Mapping[str, str] | None = None) -> Preview:
+def preview_of(
+    path: Path,
+    asked: Mapping[str, str] | None = None,
+    *,
+    answered: Callable[[str], Any] | None = None,
+) -> Preview:
     """Return a station, a symptom, a text of a drill or of a lab, read as ``manage.py check`` reads it.
 
-    ``asked`` is the address's query, which may set a demonstration. A mistake is a preview too: of kind fault.
+    ``asked`` is the address's query, which may set a demonstration. ``answered`` returns what was computed for a
+    figure; without it, it is computed here. A mistake is a preview too: of kind fault.
     """
     try:
-        return _read(path, asked or {})
+        return _read(path, asked or {}, answered or _computed)
     except FAULTS as error:
         return Preview(path, "fault", 0, (), {"around": _around(path, str(error))}, str(error))
 
@@ -96,7 +102,7 @@ def page_of(found: Preview, *, seen: str = "", standalone: bool = False) -> str:
     return _on_its_own(html) if standalone else html
 
 
-def _read(path: Path, asked: Mapping[str, str]) -> Preview:
+def _read(path: Path, asked: Mapping[str, str], answered: Callable[[str], Any]) -> Preview:
     source = source_of(path)
     if path.suffix != ".md":
         raise ContentError(
@@ -104,7 +110,7 @@ def _read(path: Path, asked: Mapping[str, str]) -> Preview:
             "For its other files run manage.py check"
         )
     head, lines = _parted(source)
-    kind, context, minutes = _context(path, head, asked)
+    kind, context, minutes = _context(path, head, asked, answered)
     words = sum(words_in(line) for line in lines)
     least, most = WORDS.get(kind if kind == "symptom" else path.name, (0, 0))
     length = f"{words} words" + (
@@ -124,7 +130,9 @@ def _parted(source: str) -> tuple[str, list[str]]:
     return "", lines
 
 
-def _context(path: Path, head: str, asked: Mapping[str, str]) -> tuple[str, dict[str, Any], int]:
+def _context(
+    path: Path, head: str, asked: Mapping[str, str], answered: Callable[[str], Any]
+) -> tuple[str, dict[str, Any], int]:
     if re.search(r"^symptom\b", head, re.MULTILINE):
         found = symptoms.read_symptom(path)
         shown = {
@@ -136,7 +144,7 @@ def _context(path: Path, head: str, asked: Mapping[str, str]) -> tuple[str, dict
     if head or path.name not in ("brief.md", "scene.md", "debrief.md"):
         station = content.read_station(path)
         walk = walkthrough_in(path.parent)
-        return "station", _station(station, walk, asked), station.minutes
+        return "station", _station(station, walk, asked, answered), station.minutes
     if path.name == "brief.md" or (path.parent / "lab.toml").is_file():
         source = source_of(path)
         refuse_unknown_terms(path, source.splitlines())
@@ -145,10 +153,13 @@ def _context(path: Path, head: str, asked: Mapping[str, str]) -> tuple[str, dict
 
 
 def _station(
-    station: Station, walk: Walkthrough | None, asked: Mapping[str, str]
+    station: Station,
+    walk: Walkthrough | None,
+    asked: Mapping[str, str],
+    answered: Callable[[str], Any],
 ) -> dict[str, Any]:
     lesson = Lesson("preview", 0, "Preview", "", station.layers, (station,), None, None, walk)
-    cards = pages.slots(lesson, station, Progress(), _computed, lines=Lines(), asked=asked)
+    cards = pages.slots(lesson, station, Progress(), answered, lines=Lines(), asked=asked)
     return {
         "lesson": lesson,
         "station": station,

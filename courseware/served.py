@@ -7,9 +7,9 @@ is read anew, and a tree that is only tried, such as a draft before it is publis
 from __future__ import annotations
 
 import functools
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -36,6 +36,8 @@ class Tree:
     """The version of each piece, by its path; a piece that is not named is at its first."""
     stamp: int = 0
     """Counts what was published until this tree."""
+    trial: int = 0
+    """Key of the draft's state that somebody tries in it; 0 for a tree that is served."""
     memory: dict[Any, dict[Any, Any]] = field(default_factory=dict, repr=False)
     """What readers have read of it."""
 
@@ -49,6 +51,11 @@ CHECKOUT = Tree(labs=_HERE / "labs" / "content", lessons=_HERE / "lessons" / "co
 _served = [CHECKOUT]
 """The tree of this process: its only entry."""
 _tried: ContextVar[Tree | None] = ContextVar("tried", default=None)
+
+
+def of_trial(tree: Tree, state: int) -> Tree:
+    """Return a tree in which somebody tries a state of a draft."""
+    return replace(tree, trial=state, memory={})
 
 
 def tree() -> Tree:
@@ -69,6 +76,11 @@ def trying(candidate: Tree) -> Iterator[Tree]:
         yield candidate
     finally:
         _tried.reset(token)
+
+
+def trying_or_not(candidate: Tree | None) -> AbstractContextManager[Tree | None]:
+    """Read another tree for a while, in this thread only; without one, read on what is served."""
+    return nullcontext() if candidate is None else trying(candidate)
 
 
 class Remembered[**P, R](Protocol):

@@ -17,6 +17,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("lessons/", include("lessons.urls")),
     path("labs/", include("labs.urls")),
     path("cohorts/", include("courseware.cohorts.urls")),
+    path("studio/", include("courseware.studio.urls")),
 ]
 
 if settings.OIDC_SERVER_URL:

@@ -43,8 +43,9 @@ def start_attempt(*, learner: User, spec: LabSpec) -> Attempt:
 
     Raises NotNow if a cohort's dates or its number of attempts forbid a new one.
     """
+    trial = tree().trial or None
     unfinished = Attempt.objects.of(learner).filter(
-        lab_slug=spec.slug, status__in=("open", "marking")
+        lab_slug=spec.slug, status__in=("open", "marking"), trial=trial
     )
     existing = unfinished.first()
     if existing is not None:
@@ -52,8 +53,10 @@ def start_attempt(*, learner: User, spec: LabSpec) -> Attempt:
     try:
         with transaction.atomic():
             earlier = Attempt.objects.of(learner).filter(lab_slug=spec.slug)
-            if refused := why_not(
-                learner, "lab", spec.slug, lambda: begun(learner, spec), hold=True
+            if trial is None and (
+                refused := why_not(
+                    learner, "lab", spec.slug, lambda: begun(learner, spec), hold=True
+                )
             ):
                 # The other one of two clicks may have used the last attempt: then that is the attempt.
                 if (existing := unfinished.first()) is not None:
@@ -62,6 +65,7 @@ def start_attempt(*, learner: User, spec: LabSpec) -> Attempt:
             attempt = Attempt.objects.create(
                 learner=learner,
                 lab_slug=spec.slug,
+                trial_id=trial,
                 lab_version=tree().number(f"labs/{spec.slug}"),
                 seed=_fresh_seed(spec, learner.pk, list(earlier.values_list("seed", flat=True))),
                 number=earlier.count() + 1,
@@ -75,7 +79,7 @@ def start_attempt(*, learner: User, spec: LabSpec) -> Attempt:
 
 def begun(learner: User, spec: LabSpec) -> list[datetime]:
     """Return when a learner began each attempt at a lab; what could not be graded is given back."""
-    mine = Attempt.objects.of(learner).filter(lab_slug=spec.slug)
+    mine = Attempt.objects.of(learner).counted().filter(lab_slug=spec.slug)
     return list(mine.exclude(status=Attempt.Status.NOT_GRADED).values_list("started_at", flat=True))
 
 

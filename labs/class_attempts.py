@@ -64,7 +64,7 @@ class Brief:
 
 def versions_of(slug: str, learners: QuerySet[User]) -> list[int]:
     """Return the versions of a lab that learners have begun, the newest first."""
-    rows = Attempt.objects.filter(learner__in=learners, lab_slug=slug)
+    rows = Attempt.objects.counted().filter(learner__in=learners, lab_slug=slug)
     return sorted(set(rows.values_list("lab_version", flat=True)), reverse=True)
 
 
@@ -79,7 +79,7 @@ def spec_of(spec: LabSpec, version: int) -> LabSpec:
 
 def briefs(learners: QuerySet[User]) -> dict[str, Brief]:
     """Return every lab of the course in a line, in two queries."""
-    marked = Attempt.objects.filter(learner__in=learners, status=Attempt.Status.MARKED)
+    marked = Attempt.objects.counted().filter(learner__in=learners, status=Attempt.Status.MARKED)
     newest = dict(marked.values_list("lab_slug").annotate(newest=Max("lab_version")))
     firsts: dict[tuple[str, int], tuple[float, bool]] = {}
     for slug, learner, version, total, passed in marked.order_by("number").values_list(
@@ -100,7 +100,7 @@ def _brief(firsts: Sequence[tuple[float, bool]]) -> Brief:
 
 
 def _begun(slug: str, version: int, learners: QuerySet[User]) -> AttemptQuerySet:
-    return Attempt.objects.filter(learner__in=learners, lab_slug=slug, lab_version=version)
+    return Attempt.objects.counted().filter(learner__in=learners, lab_slug=slug, lab_version=version)
 
 
 def insight(spec: LabSpec, version: int, learners: QuerySet[User]) -> Insight | None:

@@ -60,9 +60,9 @@ def put_back(errand: Errand) -> bool:
 def tend(*kinds: type[Errand]) -> int:
     """Hand errands whose worker went silent, and those whose message was lost, to another. Returns how many."""
     now, back = timezone.now(), 0
-    silent_since = now - timedelta(seconds=settings.LABS_SILENCE_S)
     long_ago = now - timedelta(seconds=settings.LABS_FORGOTTEN_S)
     for kind in kinds:
+        silent_since = now - timedelta(seconds=settings.LABS_SILENCE_S * kind.PATIENCE)
         working = kind.rows().filter(status__in=kind.WORKING)
         back += sum(put_back(each) for each in working.filter(heartbeat_at__lt=silent_since))
         for each in working.filter(heartbeat_at=None, created_at__lt=long_ago):

@@ -60,7 +60,8 @@ def mark_attempt(action: Action, progress: Progress) -> bool:
             finished_at=now,
         )
         keep(attempt, kept, truth)
-        if judgement.graded and any(entry.kind == "explain" for entry in log):
+        explained = judgement.graded and attempt.trial_id is None
+        if explained and any(entry.kind == "explain" for entry in log):
             Review.objects.get_or_create(attempt=attempt, reading=1)
     return True
 

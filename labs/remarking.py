@@ -32,7 +32,7 @@ class Busy(Exception):  # noqa: N818
 
 def attempts_at(slugs: Sequence[str]) -> QuerySet[Attempt]:
     """Return the attempts at these labs that have been marked, or could not be."""
-    return Attempt.objects.filter(
+    return Attempt.objects.counted().filter(
         lab_slug__in=slugs, status__in=(Attempt.Status.MARKED, Attempt.Status.NOT_GRADED)
     )
 

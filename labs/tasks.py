@@ -4,7 +4,7 @@ from celery import shared_task
 
 from courseware.studio import serving
 from labs import errands, worker
-from labs.models import Remarking, WithoutRun
+from labs.models import DraftProof, Remarking, WithoutRun
 
 
 @shared_task
@@ -16,7 +16,7 @@ def execute_action(action_id: int) -> None:
 @shared_task
 def tend_actions() -> None:
     worker.tend()
-    errands.tend(Remarking, WithoutRun)
+    errands.tend(DraftProof, Remarking, WithoutRun)
 
 
 @shared_task
@@ -33,3 +33,11 @@ def carry_on_without_run(run_id: int) -> None:
     from labs import without_runs  # noqa: PLC0415  (numpy is loaded by the workers that mark)
 
     without_runs.carry_on(run_id)
+
+
+@shared_task
+def carry_on_draft_proof(proof_id: int) -> None:
+    serving.look()
+    from labs import draft_proofs  # noqa: PLC0415  (numpy is loaded by the workers that prove)
+
+    draft_proofs.carry_on(proof_id)

@@ -234,16 +234,22 @@ def _slug(path: Path) -> str:
     return path.stem.partition("-")[2]
 
 
+def title_of_unit(path: Path) -> str:
+    """Return the title that a unit's file says. Raises ContentError."""
+    data, _ = read_toml(path, {"title": str}, {})
+    return str(data["title"])
+
+
 def _unit(folder: Path) -> Unit:
-    data, _ = read_toml(folder / "unit.toml", {"title": str}, {})
     return Unit(
         slug=_slug(folder),
-        title=data["title"],
-        lessons=tuple(_lesson(sub) for sub in _numbered(folder)),
+        title=title_of_unit(folder / "unit.toml"),
+        lessons=tuple(read_lesson(sub) for sub in _numbered(folder)),
     )
 
 
-def _lesson(folder: Path) -> Lesson:
+def read_lesson(folder: Path) -> Lesson:
+    """Return the lesson of a folder. Raises ContentError."""
     data, place = read_toml(
         folder / "lesson.toml",
         {"title": str, "number": int, "goal": str},

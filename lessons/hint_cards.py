@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 type Asked = Literal["", "now", "none"]
 """Whether a hint was asked for just now, so that what it says takes the focus, or there was no other one."""
-_inline = remembered(inline_html)
+inline = remembered(inline_html)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def hint_card(
     waiting = [] if resolved else rows[len(opened) :]
     number = len(rows) + 1
     return HintCard(
-        opened=tuple(_inline(question.hints[hint.number - 1]) for hint in opened),
+        opened=tuple(inline(question.hints[hint.number - 1]) for hint in opened),
         waits_s=math.ceil((waiting[0].opens_at - now).total_seconds()) if waiting else 0,
         # The button stays when there is none left: only asking tells.
         number=0 if resolved or waiting or asked == "none" else number,

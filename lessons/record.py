@@ -124,9 +124,11 @@ def predictions_told(learner: User) -> list[Told]:
 
 def labs_passed(learner: User) -> dict[str, set[str]]:
     """Return the labs that a person passed, by the layer in which the cause lay: their debriefs have told it."""
-    rows = Attempt.objects.filter(
-        learner=learner, status=Attempt.Status.MARKED, mark__passed=True
-    ).values_list("lab_slug", "mark__debrief__hypothesis")
+    rows = (
+        Attempt.objects.counted()
+        .filter(learner=learner, status=Attempt.Status.MARKED, mark__passed=True)
+        .values_list("lab_slug", "mark__debrief__hypothesis")
+    )
     found: dict[str, set[str]] = {}
     for slug, name in rows:
         spec = labs().get(slug)

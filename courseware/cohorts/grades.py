@@ -162,7 +162,7 @@ def _read(work: Work, people: Sequence[int], lessons: set[str]) -> None:
 
 def tries_of(people: Sequence[int], slugs: Iterable[str]) -> Iterator[tuple[Place, Try]]:
     """Yield attempts at labs with what their readings came to, in the order in which they were begun."""
-    rows = Attempt.objects.filter(learner__in=people, lab_slug__in=slugs)
+    rows = Attempt.objects.counted().filter(learner__in=people, lab_slug__in=slugs)
     told = totals_shown(rows)
     has_review = Exists(Review.objects.filter(attempt=OuterRef("pk")))
     found = rows.annotate(has_review=has_review).order_by("started_at", "pk")

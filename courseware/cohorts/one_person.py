@@ -135,7 +135,7 @@ PARTS = ("Scope", "Localisation", "Mechanism", "Evidence", "Mitigation", "Econom
 
 
 def _handled(person: User, since: datetime) -> Iterator[Handled]:
-    rows = Attempt.objects.of(person).filter(started_at__gte=since).defer("panel")
+    rows = Attempt.objects.of(person).counted().filter(started_at__gte=since).defer("panel")
     told = totals_shown(rows)
     for each in rows.order_by("-started_at", "-pk"):
         spec, mark = labs().get(each.lab_slug), each.mark or {}

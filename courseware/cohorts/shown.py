@@ -171,7 +171,7 @@ class _Done:
 def _done_by(person: User) -> _Done:
     drilled = DrillAttempt.objects.visible_to(person).filter(stage=DrillAttempt.Stage.DONE)
     return _Done(
-        attempts=list(Attempt.objects.of(person).defer("panel", "mark").order_by("pk")),
+        attempts=list(Attempt.objects.of(person).counted().defer("panel", "mark").order_by("pk")),
         drills=set(drilled.values_list("drill", flat=True)),
         stations=stations_done(progress_everywhere(person)),
     )

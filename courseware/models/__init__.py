@@ -1,6 +1,7 @@
 """The rows of the site, by what they are about."""
 
 from courseware.models.cohorts import Announcement, Assignment, Cohort, Membership, Override
+from courseware.models.drafts import Draft, DraftState
 from courseware.models.people import SignInLink, User, UserManager
 from courseware.models.versions import ContentBlob, ContentStamp, Version
 
@@ -10,6 +11,8 @@ __all__ = [
     "Cohort",
     "ContentBlob",
     "ContentStamp",
+    "Draft",
+    "DraftState",
     "Membership",
     "Override",
     "SignInLink",

@@ -28,16 +28,19 @@ class Fault:
     says: str
 
 
-def faults_in(candidate: Tree, changed: Iterable[str], *, proved_today: bool = True) -> list[Fault]:
+def faults_in(
+    candidate: Tree, changed: Iterable[str], *, proved_today: bool | None = True
+) -> list[Fault]:
     """Return what forbids to serve a tree: the changed labs with their proofs, and all lessons as they refer to each other.
 
-    Without ``proved_today`` a proof may be older than the rules of marking: those who write them run ``prove``.
+    If ``proved_today`` is False, a proof may be older than the rules of marking: those who write them run ``prove``;
+    if it is None, no proof is asked for.
     """
     with served.trying(candidate):
         return [*_labs(changed, proved_today=proved_today), *_lessons(candidate)]
 
 
-def _labs(changed: Iterable[str], *, proved_today: bool) -> Iterator[Fault]:
+def _labs(changed: Iterable[str], *, proved_today: bool | None) -> Iterator[Fault]:
     try:
         there = labs()
     except SpecError as error:
@@ -48,7 +51,8 @@ def _labs(changed: Iterable[str], *, proved_today: bool) -> Iterator[Fault]:
         piece = piece_at(path)
         if piece.kind == "lab" and piece.name in there:
             found = [each.msg for each in lab_checks.faults_of(piece.name)]
-            found = found or list(proved.why_not(piece.name, today=proved_today))
+            if not found and proved_today is not None:
+                found = list(proved.why_not(piece.name, today=proved_today))
             yield from (Fault(path, says) for says in found)
 
 

@@ -18,10 +18,10 @@ from django.conf import settings
 from django.db import DatabaseError
 
 from courseware import served
-from courseware.models import Version
+from courseware.models import DraftState, Version
 from courseware.served import CHECKOUT, PINNED, Tree, remembered
 from courseware.studio import store
-from courseware.studio.pieces import piece_at, write_once
+from courseware.studio.pieces import piece_at, write, write_once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,9 +113,24 @@ def _kept() -> Path:
 # ------------------------------------------------------------------------------------ other versions
 
 
-def pinned(name: str, place: Path) -> str:
+def state_key(state: DraftState) -> str:
+    """Return the key under which readers find a state of a draft."""
+    place = place_of(state.digest)
+    if not place.is_dir():
+        write_once(store.read(state.files), place)
+    return pinned(piece_at(state.piece).name, place)
+
+
+def workplace(state: DraftState) -> str:
+    """Return the key of a copy of a draft's state that a worker may write computed files into."""
+    place = _kept() / "proving" / state.digest[:24]
+    write(store.read(state.files), place)
+    return pinned(piece_at(state.piece).name, place, f"proving-{state.digest[:16]}")
+
+
+def pinned(name: str, place: Path, sign: str = "") -> str:
     """Return the key under which readers find a piece that is not served: ``<name>@<digest>``."""
-    key = f"{name}{PINNED}{place.name[:16]}"
+    key = f"{name}{PINNED}{sign or place.name[:16]}"
     link = _kept() / "pinned" / key
     link.parent.mkdir(parents=True, exist_ok=True)
     if not link.exists():

@@ -38,9 +38,18 @@ def newest_of(piece: str) -> Version | None:
     return Version.objects.filter(piece=piece).order_by("number").last()
 
 
+def version_of(piece: str, number: int) -> Version | None:
+    """Return one version of a piece; None if there is no such one."""
+    return Version.objects.filter(piece=piece, number=number).first()
+
+
 def files_of(version: Version) -> dict[str, bytes]:
     """Return the files of a version."""
-    digests: Mapping[str, str] = version.files
+    return read(version.files)
+
+
+def read(digests: Mapping[str, str]) -> dict[str, bytes]:
+    """Return files by their names from their digests."""
     found = {
         each.digest: bytes(each.data)
         for each in ContentBlob.objects.filter(digest__in=digests.values())

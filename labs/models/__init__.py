@@ -1,6 +1,7 @@
 """The rows of the labs, by what they are about."""
 
 from labs.models.attempts import Action, Attempt, next_seq
+from labs.models.draft_proofs import DraftProof
 from labs.models.marks import KeptReruns, MarkChange, MarkOverride, PlannedMark, Remarking
 from labs.models.reading_rules import ReadingRules
 from labs.models.regrades import RegradeRequest
@@ -14,6 +15,7 @@ __all__ = [
     "Action",
     "Attempt",
     "Checkpoint",
+    "DraftProof",
     "GraderSettings",
     "InformationTable",
     "KeptReruns",

@@ -14,7 +14,8 @@ from django.db.models import F, Q
 from django.urls import reverse
 from django.utils import timezone
 
-from courseware.studio.serving import key_of
+from courseware.models import DraftState
+from courseware.studio.serving import key_of, state_key
 from labs.catalogue import lab
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ class AttemptQuerySet(models.QuerySet["Attempt"]):
     def of(self, user: User) -> AttemptQuerySet:
         """Return the attempts that ``user`` may see as a learner: their own."""
         return self.filter(learner=user.pk)
+
+    def counted(self) -> AttemptQuerySet:
+        """Return the attempts that count: not those in which an author tries a draft."""
+        return self.filter(trial=None)
 
     def move(self, source: str, target: str, **fields: Any) -> bool:
         """Move the one selected attempt from ``source`` to ``target``; False if it has left ``source``."""
@@ -65,6 +70,10 @@ class Attempt(models.Model):
     """Counts changes of the mark: whoever changes it says which one they saw."""
     rules = models.CharField(max_length=64, blank=True)
     """What the mark follows from: the digest of the rules, the lab's answers and its table."""
+    trial = models.ForeignKey(
+        DraftState, on_delete=models.CASCADE, null=True, blank=True, related_name="attempts"
+    )
+    """The state of a draft that its author tries in it: nothing of it counts. Null for an attempt at the lab itself."""
     started_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -77,8 +86,13 @@ class Attempt(models.Model):
             ),
             models.UniqueConstraint(
                 fields=("learner", "lab_slug"),
-                condition=Q(status__in=("open", "marking")),
+                condition=Q(status__in=("open", "marking"), trial=None),
                 name="one_open_attempt_per_lab",
+            ),
+            models.UniqueConstraint(
+                fields=("learner", "trial"),
+                condition=Q(status__in=("open", "marking")),
+                name="one_open_attempt_per_trial",
             ),
         )
         indexes = (
@@ -96,6 +110,8 @@ class Attempt(models.Model):
     @property
     def lab_key(self) -> str:
         """Return how readers find the version of the lab that it began with. Raises LookupError if that is gone."""
+        if self.trial is not None:
+            return state_key(self.trial)
         return key_of(f"labs/{self.lab_slug}", self.lab_version)
 
     @property

@@ -16,6 +16,8 @@ class Errand(models.Model):
     FAILED: ClassVar[str]
     TASK: ClassVar[str]
     """The Celery task that takes its key."""
+    PATIENCE: ClassVar[int] = 1
+    """How many times as long as others its worker may be silent: its steps are that much longer."""
 
     status = models.CharField(max_length=10)
     tries = models.PositiveSmallIntegerField(default=0)

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from courseware.admission import why_not
 from courseware.people import learner_required, may_author, signed_in
+from courseware.served import tree
 from labs import attempts, pool
 from labs.catalogue import labs
 from labs.incident import clock
@@ -124,7 +125,10 @@ def _attempts_of(request: HttpRequest) -> list[Attempt]:
     if not request.user.is_authenticated:
         return []
     return list(
-        Attempt.objects.of(signed_in(request)).defer("panel", "mark").order_by("started_at", "pk")
+        Attempt.objects.of(signed_in(request))
+        .filter(trial=tree().trial or None)
+        .defer("panel", "mark")
+        .order_by("started_at", "pk")
     )
 
 
