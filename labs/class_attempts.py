@@ -100,7 +100,9 @@ def _brief(firsts: Sequence[tuple[float, bool]]) -> Brief:
 
 
 def _begun(slug: str, version: int, learners: QuerySet[User]) -> AttemptQuerySet:
-    return Attempt.objects.counted().filter(learner__in=learners, lab_slug=slug, lab_version=version)
+    return Attempt.objects.counted().filter(
+        learner__in=learners, lab_slug=slug, lab_version=version
+    )
 
 
 def insight(spec: LabSpec, version: int, learners: QuerySet[User]) -> Insight | None:

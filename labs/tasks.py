@@ -6,6 +6,9 @@ from courseware.studio import serving
 from labs import errands, worker
 from labs.models import DraftProof, Remarking, WithoutRun
 
+PROOF_LIMIT_S = 1800
+"""A draft's proof takes minutes, where any other task takes seconds."""
+
 
 @shared_task
 def execute_action(action_id: int) -> None:
@@ -35,7 +38,7 @@ def carry_on_without_run(run_id: int) -> None:
     without_runs.carry_on(run_id)
 
 
-@shared_task
+@shared_task(soft_time_limit=PROOF_LIMIT_S, time_limit=PROOF_LIMIT_S + 15)
 def carry_on_draft_proof(proof_id: int) -> None:
     serving.look()
     from labs import draft_proofs  # noqa: PLC0415  (numpy is loaded by the workers that prove)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from django.conf import settings as django_settings
 from django.test import Client
 
 from courseware import served
@@ -15,10 +16,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--every-look", action="store_true", help="every theme at every width")
 
 
+django_settings.CONTENT_LOOK_EVERY_S = 0
+"""No test, and no module that one imports, looks for a newer course unless it says so."""
+
+
 @pytest.fixture(autouse=True)
-def _own_course(settings) -> Iterator[None]:
-    """Each test is served the checkout's course, and looks for no other."""
-    settings.CONTENT_LOOK_EVERY_S = 0
+def _own_course() -> Iterator[None]:
+    """Each test is served the checkout's course, whatever the one before published."""
     yield
     served.serve(served.CHECKOUT)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from courseware import served
+from courseware.glossary import GlossaryError
 from courseware.studio.pieces import piece_at
 from labs import checks as lab_checks
 from labs import proved
@@ -50,7 +51,10 @@ def _labs(changed: Iterable[str], *, proved_today: bool | None) -> Iterator[Faul
     for path in changed:
         piece = piece_at(path)
         if piece.kind == "lab" and piece.name in there:
-            found = [each.msg for each in lab_checks.faults_of(piece.name)]
+            try:
+                found = [each.msg for each in lab_checks.faults_of(piece.name)]
+            except GlossaryError:
+                continue  # It is a fault of the lessons, which tell it.
             if not found and proved_today is not None:
                 found = list(proved.why_not(piece.name, today=proved_today))
             yield from (Fault(path, says) for says in found)

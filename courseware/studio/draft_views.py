@@ -329,6 +329,7 @@ def _looked(found: Draft, name: str, text: str) -> dict[str, Any]:
         "look": looked,
         "fault_lines": lines,
         "facts": looked.preview.facts if looked.preview else (),
+        "spec": looked.spec,
     }
 
 
@@ -338,11 +339,13 @@ def _proved(found: Draft) -> dict[str, Any]:
     stage = None
     if match:
         stage = Stage(STAGES[match["stage"]], int(match["done"]), int(match["of"] or 0))
+    lines = draft_proofs.lines_of(known) if known is not None else []
     return {
         "proof": known,
         "stage": stage,
         "is_proving": known is not None and known.status == DraftProof.Status.RUNNING,
-        "lines": draft_proofs.lines_of(known) if known is not None and known.report else [],
+        "lines": lines,
+        "red": [line for line in lines if line.verdict == "red"],
         "report": known.report if known is not None else None,
     }
 

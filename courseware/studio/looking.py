@@ -19,7 +19,6 @@ from labs import catalogue, plays
 from labs import checks as lab_checks
 from labs.plays import PlayError
 from labs.specs import SpecError
-from labs.views.prose import html_of
 from lessons import check_cards, content, hint_cards, triage
 from lessons.computing import ask
 from lessons.drills.evidence import evidence_of
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from courseware.studio.pieces import Files, Piece
+    from labs.specs import LabSpec
 
 FAULTS = (ContentError, GlossaryError, SpecError, PlayError)
 _TEXTS = (check_cards.inline, check_cards.text_of, hint_cards.inline)
@@ -52,6 +52,8 @@ class Look:
     """Sentences with file, line or key, and how to mend it."""
     preview: previewing.Preview | None
     """How it would be shown; None for a file that shows nothing by itself."""
+    spec: LabSpec | None = None
+    """What a lab's spec says, if that is the file."""
 
 
 def look_at(piece: Piece, files: Files, name: str, asked: Mapping[str, str] | None = None) -> Look:
@@ -64,11 +66,13 @@ def look_at(piece: Piece, files: Files, name: str, asked: Mapping[str, str] | No
             faults = tuple(str(error).splitlines())
         except FileNotFoundError as error:
             faults = (f"{Path(error.filename).name}: there is no such file; this piece needs one",)
-        preview = None
+        preview, spec = None, None
+        if piece.kind == "lab" and name == "lab.toml" and not faults:
+            spec = catalogue.lab(f"{piece.name}{PINNED}draft")
         if name.endswith(".md") and not faults:
             preview = previewing.preview_of(path, asked, answered=ask)
             faults = (preview.fault,) if preview.fault else ()
-        return Look(tuple(_plain(each, folder) for each in faults), preview)
+        return Look(tuple(_plain(each, folder) for each in faults), preview, spec)
 
 
 @contextmanager
@@ -130,8 +134,6 @@ def _faults(piece: Piece, path: Path, name: str) -> Iterator[str]:
         triage.triage(path)
     elif piece.kind == "unit":
         content.title_of_unit(path)
-    elif piece.kind == "lab" and name.endswith(".md"):
-        html_of(path.read_text(encoding="utf-8"))
 
 
 def _plain(fault: str, folder: Path) -> str:

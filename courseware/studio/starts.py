@@ -33,6 +33,10 @@ Begin with a number that somebody could read on call, and say where it stands.
 
 Then the mechanism, and last what to change.
 
+/// analogy | Somewhere everybody has been
+What is alike. Where it breaks: what is not.
+///
+
 /// takeaway
 What stays when all else is forgotten.
 ///
@@ -41,7 +45,7 @@ _SYMPTOM = """\
 +++
 symptom = "What one is handed on call, in its own words"
 first = "What to measure first, in a line"
-layer = "scheduler"
+layer = "overload"
 tier = "enrolled"
 evidence = []
 +++

@@ -24,7 +24,7 @@ KEY = "trial"
 def begin(request: HttpRequest, draft: Draft) -> list[Fault]:
     """Let the person of a request try a draft from now on; return what forbids it, if anything does."""
     state = drafts.state_to_try(draft)
-    tree = _tree(state.pk, store.stamp())
+    tree = tree_with(state)
     faults = checking.faults_in(tree, [state.piece], proved_today=None)
     if not faults:
         request.session[KEY] = {
@@ -50,13 +50,17 @@ def under_way(request: HttpRequest) -> dict[str, str] | None:
 def tree_for(request: HttpRequest) -> Tree | None:
     """Return the tree with the draft that a request's person tries; None if they try none, or it is gone."""
     found = under_way(request)
-    if found is None or not DraftState.objects.filter(pk=found["state"]).exists():
-        return None
-    return _tree(int(found["state"]), store.stamp())
+    state = DraftState.objects.filter(pk=found["state"]).first() if found is not None else None
+    return tree_with(state) if state is not None else None
+
+
+def tree_with(state: DraftState) -> Tree:
+    """Return the course as it is served, with a state of a draft in it."""
+    return _tree(state.pk, state.digest, store.stamp())
 
 
 @lru_cache(maxsize=4)
-def _tree(state_pk: int, stamp: int) -> Tree:
+def _tree(state_pk: int, _digest: str, stamp: int) -> Tree:
     state = DraftState.objects.get(pk=state_pk)
     files = store.read(state.files)
     tree = publishing.candidate(store.newest(), {state.piece: files}, stamp)

@@ -22,6 +22,7 @@ class DraftProof(Errand):
     TASK = "labs.tasks.carry_on_draft_proof"
     PATIENCE = 6
 
+    status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)
     state = models.OneToOneField(DraftState, on_delete=models.CASCADE, related_name="proof")
     doing = models.CharField(max_length=120, blank=True)
     """How far it is, as ``labs.proving.prove`` tells it."""

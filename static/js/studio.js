@@ -24,9 +24,30 @@ function number() {
   numbers.scrollTop = text.scrollTop;
 }
 
+// A mistake that names a line leads there.
+function lead() {
+  for (const said of document.querySelectorAll("[data-fault]")) {
+    const line = /:(\d+):/.exec(said.textContent);
+    if (!line || said.querySelector("button")) continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = said.textContent;
+    button.addEventListener("click", () => go(Number(line[1])));
+    said.replaceChildren(button);
+  }
+}
+
+function go(line) {
+  const lines = text.value.split("\n");
+  const start = lines.slice(0, line - 1).reduce((sum, each) => sum + each.length + 1, 0);
+  text.focus();
+  text.setSelectionRange(start, start + (lines[line - 1] || "").length);
+  text.scrollTop = ((line - 4) / lines.length) * text.scrollHeight;
+}
+
 text.addEventListener("input", number);
 text.addEventListener("scroll", () => { numbers.scrollTop = text.scrollTop; });
-document.body.addEventListener("htmx:afterSwap", number);
+document.body.addEventListener("htmx:afterSwap", () => { number(); lead(); });
 document.addEventListener("keydown", (event) => {
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s") {
     event.preventDefault();
@@ -39,3 +60,4 @@ window.addEventListener("beforeunload", (event) => {
 });
 document.querySelector("[data-keys-hint]").hidden = false;
 number();
+lead();

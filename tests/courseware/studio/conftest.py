@@ -33,7 +33,7 @@ def files(tmp_path):
     return tree
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def checked(monkeypatch):
     """Whatever holds the word “broken” may not be served, and “needs two” only beside labs/two."""
     asked = []

@@ -13,7 +13,7 @@ from courseware.studio.publishing import Conflict, Refused, publish
 from courseware.studio.syncing import sync
 from tests.on_disk import on_disk
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("checked")]
 
 
 def change(text="a = 9", *, path="labs/one", base=1, note="raises a", author=None):

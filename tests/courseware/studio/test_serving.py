@@ -11,7 +11,7 @@ from courseware.studio.publishing import publish
 from courseware.studio.serving import key_of
 from courseware.studio.syncing import sync
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("checked")]
 
 
 def change(text, base):

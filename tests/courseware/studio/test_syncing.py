@@ -15,10 +15,10 @@ from courseware.studio.pieces import files_at, pieces_in
 from courseware.studio.publishing import publish
 from courseware.studio.syncing import export, sync
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("checked")]
 
 
-def whats(rows):
+def became(rows):
     return {row.path: row.what for row in rows}
 
 
@@ -36,8 +36,8 @@ def in_studio(path, held, base):
 
 
 def test_files_are_taken_in_once_and_then_unchanged(files):
-    assert Counter(whats(sync(files)).values()) == {"created": 4}
-    assert Counter(whats(sync(files)).values()) == {"unchanged": 4}
+    assert Counter(became(sync(files)).values()) == {"created": 4}
+    assert Counter(became(sync(files)).values()) == {"unchanged": 4}
     assert set(Version.objects.values_list("piece", "number", "origin", "in_files")) == {
         (path, 1, "files", True) for path in pieces_in(files)
     }
@@ -49,18 +49,18 @@ def test_a_round_trip_through_the_database_changes_nothing(files, tmp_path):
     out = Tree(labs=tmp_path / "out" / "labs", lessons=tmp_path / "out" / "lessons")
     for folder in (out.labs, out.lessons):
         folder.mkdir(parents=True)
-    assert Counter(whats(export(out, is_checkout=False)).values()) == {"created": 4}
+    assert Counter(became(export(out, is_checkout=False)).values()) == {"created": 4}
     for path, place in pieces_in(files).items():
         assert files_at(pieces_in(out)[path]) == files_at(place)
-    assert Counter(whats(sync(out)).values()) == {"unchanged": 4}
-    assert Counter(whats(export(out, is_checkout=False)).values()) == {"unchanged": 4}
+    assert Counter(became(sync(out)).values()) == {"unchanged": 4}
+    assert Counter(became(export(out, is_checkout=False)).values()) == {"unchanged": 4}
 
 
 def test_only_what_changed_becomes_a_new_version_and_equal_bytes_are_stored_once(files):
     sync(files)
     before = ContentBlob.objects.count()
     edited(files, "labs/one/lab.toml", "a = 3")
-    assert [path for path, what in whats(sync(files)).items() if what == "changed"] == ["labs/one"]
+    assert [path for path, what in became(sync(files)).items() if what == "changed"] == ["labs/one"]
     assert ContentBlob.objects.count() == before + 1
     newest = store.newest_of("labs/one")
     assert newest.number == 2
@@ -68,7 +68,7 @@ def test_only_what_changed_becomes_a_new_version_and_equal_bytes_are_stored_once
 
 
 def test_a_dry_run_reports_the_same_and_writes_nothing(files):
-    assert Counter(whats(sync(files, dry_run=True)).values()) == {"created": 4}
+    assert Counter(became(sync(files, dry_run=True)).values()) == {"created": 4}
     assert store.stamp() == 0
     assert not Version.objects.exists()
 
@@ -76,7 +76,7 @@ def test_a_dry_run_reports_the_same_and_writes_nothing(files):
 def test_a_broken_piece_is_refused_and_the_rest_is_taken_in(files):
     edited(files, "labs/one/lab.toml", "broken")
     rows = sync(files)
-    assert whats(rows) == {
+    assert became(rows) == {
         "labs/one": "refused", "labs/two": "created",
         "lessons/glossary.toml": "created", "lessons/symptoms/1.1.md": "created",
     }  # fmt: skip
@@ -87,7 +87,7 @@ def test_what_refers_to_a_refused_piece_is_refused_with_it(files):
     edited(files, "labs/two/lab.toml", "broken")
     edited(files, "lessons/symptoms/1.1.md", "needs two")
     rows = sync(files)
-    assert [path for path, what in whats(rows).items() if what == "refused"] == [
+    assert [path for path, what in became(rows).items() if what == "refused"] == [
         "labs/two",
         "lessons/symptoms/1.1.md",
     ]
@@ -97,7 +97,7 @@ def test_what_refers_to_a_refused_piece_is_refused_with_it(files):
 def test_a_broken_change_leaves_the_version_before_it(files):
     sync(files)
     edited(files, "labs/one/lab.toml", "broken")
-    assert whats(sync(files))["labs/one"] == "refused"
+    assert became(sync(files))["labs/one"] == "refused"
     serving.refresh()
     assert (tree().labs / "one" / "lab.toml").read_text() == "a = 1"
 
@@ -106,13 +106,13 @@ def test_what_only_the_studio_changed_is_left_alone_until_it_is_written_out(file
     sync(files)
     in_studio("labs/one", {"lab.toml": "a = 9"}, base=1)
     rows = sync(files)
-    assert whats(rows)["labs/one"] == "newer here"
+    assert became(rows)["labs/one"] == "newer here"
     assert "version 2 of somebody is newer; write it out" in say(rows, "labs/one")
-    assert whats(export(files, is_checkout=True))["labs/one"] == "changed"
+    assert became(export(files, is_checkout=True))["labs/one"] == "changed"
     assert files_at(files.labs / "one") == {"lab.toml": b"a = 9"}
-    assert whats(sync(files))["labs/one"] == "unchanged"
+    assert became(sync(files))["labs/one"] == "unchanged"
     edited(files, "labs/one/lab.toml", "a = 10")
-    assert whats(sync(files))["labs/one"] == "changed"
+    assert became(sync(files))["labs/one"] == "changed"
 
 
 def test_what_both_changed_is_refused_by_both_and_nothing_is_overwritten(files, tmp_path):
@@ -120,29 +120,29 @@ def test_what_both_changed_is_refused_by_both_and_nothing_is_overwritten(files, 
     in_studio("labs/one", {"lab.toml": "a = 9"}, base=1)
     edited(files, "labs/one/lab.toml", "a = 5")
     rows = sync(files)
-    assert whats(rows)["labs/one"] == "refused"
+    assert became(rows)["labs/one"] == "refused"
     assert "the files have changed and so has the course" in say(rows, "labs/one")
     rows = export(files, is_checkout=True)
-    assert whats(rows)["labs/one"] == "refused"
+    assert became(rows)["labs/one"] == "refused"
     assert "take it in first" in say(rows, "labs/one")
     assert (files.labs / "one" / "lab.toml").read_text() == "a = 5"
     # Put together in the files, from what was written elsewhere, it is one course again.
     edited(files, "labs/one/lab.toml", "a = 9")
     (files.labs / "one" / "brief.md").unlink()
-    assert whats(sync(files))["labs/one"] == "unchanged"
+    assert became(sync(files))["labs/one"] == "unchanged"
 
 
 def test_a_piece_without_files_is_named_and_leaves_the_course_only_when_asked(files):
     sync(files)
     shutil.rmtree(files.labs / "two")
-    assert whats(sync(files))["labs/two"] == "gone"
+    assert became(sync(files))["labs/two"] == "gone"
     serving.refresh()
     assert (tree().labs / "two").is_dir()
-    assert whats(sync(files, withdraw=True))["labs/two"] == "withdrawn"
+    assert became(sync(files, withdraw=True))["labs/two"] == "withdrawn"
     serving.refresh()
     assert not (tree().labs / "two").exists()
     assert store.newest_of("labs/two").is_withdrawn
-    assert "labs/two" not in whats(sync(files))
+    assert "labs/two" not in became(sync(files))
 
 
 def test_a_piece_that_others_need_is_not_withdrawn(files):
@@ -150,16 +150,16 @@ def test_a_piece_that_others_need_is_not_withdrawn(files):
     sync(files)
     shutil.rmtree(files.labs / "two")
     rows = sync(files, withdraw=True)
-    assert whats(rows)["labs/two"] == "refused"
+    assert became(rows)["labs/two"] == "refused"
     assert "there is no labs/two" in say(rows, "labs/two")
 
 
 def test_a_piece_of_the_studio_is_not_taken_for_one_that_lost_its_files(files):
     sync(files)
     in_studio("labs/three", {"lab.toml": "a = 3"}, base=0)
-    assert whats(sync(files, withdraw=True))["labs/three"] == "newer here"
-    assert whats(export(files, is_checkout=True))["labs/three"] == "created"
-    assert whats(sync(files))["labs/three"] == "unchanged"
+    assert became(sync(files, withdraw=True))["labs/three"] == "newer here"
+    assert became(export(files, is_checkout=True))["labs/three"] == "created"
+    assert became(sync(files))["labs/three"] == "unchanged"
 
 
 def test_a_publication_during_a_sync_is_not_undone_by_it(files, monkeypatch):
