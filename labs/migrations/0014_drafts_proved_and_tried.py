@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("courseware", "0004_drafts"),
-        ("labs", "0012_points_by_key"),
+        ("labs", "0013_settled_by_hand"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
