@@ -34,13 +34,15 @@ class Entry:
     label: str
     url_name: str
     for_whom: Callable[[Any], bool] = _everyone
+    also: str = ""
+    """The name of further addresses that belong to it, below another entry's."""
 
 
 NAVIGATION = (
     Entry("Lessons", "lessons:index"),
     Entry("Symptoms", "lookup:symptoms"),
     Entry("Labs", "labs:index"),
-    Entry("Review", "labs:review-queue", may_read_explanations),
+    Entry("Review", "labs:review-queue", may_read_explanations, also="labs:rubrics"),
     Entry("Cohorts", "cohorts:index", may_author),
     Entry("Studio", "studio:index", may_author),
 )
@@ -62,11 +64,13 @@ def _entries(request: HttpRequest) -> list[dict[str, Any]]:
             url = reverse(entry.url_name)
         except NoReverseMatch:
             continue
-        shown.append({"label": entry.label, "url": url, "current": False})
+        places = (url, reverse(entry.also)) if entry.also else (url,)
+        fits = max((len(each) for each in places if request.path.startswith(each)), default=0)
+        shown.append({"label": entry.label, "url": url, "fits": fits, "current": False})
     # /labs/reviews/ lies under /labs/ too: the longest address that fits is the current one.
-    fitting = [item for item in shown if request.path.startswith(item["url"])]
+    fitting = [item for item in shown if item["fits"]]
     if fitting:
-        max(fitting, key=lambda item: len(item["url"]))["current"] = True
+        max(fitting, key=lambda item: item["fits"])["current"] = True
     return shown
 
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
     from labs.rubric_editions import Edition
-    from labs.rubric_forms import RubricForm
+    from labs.rubric_forms import RubricForm, TypedItem
+    from labs.rubrics import Item
 
 
 class ReasonForm(forms.Form):
@@ -175,4 +176,14 @@ def _sides(now: Edition, form: RubricForm) -> list[dict[str, Any]]:
     """Return what stands beside what was typed, item by item."""
     typed = {each.key: each for each in form.items}
     keys = [*now.rubric.keys, *(key for key in typed if now.rubric.item(key) is None)]
-    return [{"stands": now.rubric.item(key), "typed": typed.get(key)} for key in keys]
+    return [_side(now.rubric.item(key), typed.get(key)) for key in keys]
+
+
+def _side(stands: Item | None, typed: TypedItem | None) -> dict[str, Any]:
+    same = (
+        stands is not None
+        and typed is not None
+        and (stands.title, str(stands.points), stands.note)
+        == (typed.title.strip(), typed.points, typed.note.strip())
+    )
+    return {"stands": stands, "typed": typed, "apart": not same}

@@ -43,6 +43,11 @@ class Item:
         return self.points < 0
 
     @property
+    def most(self) -> int:
+        """How many points it gives, or takes away, at most."""
+        return abs(self.points)
+
+    @property
     def choices(self) -> tuple[int, ...]:
         """What may be given, from nothing to all of it: 0, 1, 2 or 0, -1."""
         step = -1 if self.takes_away else 1

@@ -237,6 +237,32 @@ def test_a_round_of_marking_anew_reaches_its_end_on_the_page(
     assert complaints == []
 
 
+def test_a_rubric_is_edited_after_a_look_at_what_it_moves(
+    new_page, sign_in, theme, width, axe, no_sideways_scroll, complaints
+):
+    page = new_page(theme=theme, width=width)
+    sign_in(page, "instructor")
+    page.goto("/labs/rubrics/late-in-turns/")
+    page.get_by_role("button", name="Add an item").click()
+    page.locator("#title-4").fill("Blames a person instead of a cause")
+    page.locator("#points-4").fill("-1")
+    page.locator("#points-4").press("Enter")
+    page.get_by_role("heading", name="What it would do").wait_for()
+    page.wait_for_load_state()
+    axe(page)
+    no_sideways_scroll(page)
+    page.get_by_label("Why?").fill("Blame is no cause.")
+    page.get_by_role("button", name="Apply it").click()
+    page.get_by_text("stands; it moves none").wait_for()
+    page.get_by_label("Why take it back?").fill("Only a test.")
+    page.get_by_role("button", name="Take edition").click()
+    page.get_by_text("says again what").wait_for()
+    page.wait_for_load_state()
+    axe(page)
+    no_sideways_scroll(page)
+    assert complaints == []
+
+
 def test_a_story_is_scrubbed_by_arrow_keys(
     new_page, sign_in, theme, width, axe, no_sideways_scroll, complaints, desk
 ):
