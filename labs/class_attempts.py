@@ -13,17 +13,14 @@ from django.db.models import Max
 from labs import reruns
 from labs.catalogue import labs
 from labs.lab_insight import (
-    PHASES,
     Changed,
     Diagnosed,
     Handled,
     Insight,
-    Stopped,
-    Stops,
     Worth,
     insight_of,
-    stops_of,
 )
+from labs.lab_stops import PHASES, Stopped, Stops, stops_of
 from labs.marking.mitigation import ChangeRerun, Rerun, false_fixes
 from labs.models import Action, Attempt, KeptReruns
 

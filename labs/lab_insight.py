@@ -1,4 +1,4 @@
-"""What a class did in one lab: first measurements beside their worth, fixes that did not help, where people stop. Pure.
+"""What a class did in one lab: first measurements beside their worth, fixes that did not help, marks and time. Pure.
 
 One learner counts once, with their first marked attempt at a version of the lab: a second attempt is made by somebody who
 has read the debrief. Below LEAST learners nothing is said. Intervals are 90 %: Wilson's for shares, Student's for means.
@@ -21,8 +21,6 @@ LEAST_OF_GROUP = 5
 """And so many of them must be in a group before it gets numbers of its own."""
 _QUANTILE_90 = 0.95
 """Of Student's t behind a two-sided 90 % interval."""
-PHASES = ("Brief", "Predict", "Investigate", "Diagnose", "Change", "Verify", "Explain")
-"""How far an attempt may have come, in the order of the room's ruler."""
 
 type Interval = tuple[float, float]
 
@@ -78,16 +76,6 @@ class Handled:
     """Wall time, pauses left out."""
     changes: tuple[Changed, ...] = ()
     diagnosed: Diagnosed | None = None
-
-
-@dataclass(frozen=True)
-class Stopped:
-    """One attempt that was given up, or left open."""
-
-    reached: str
-    """One of PHASES."""
-    clock_s: int
-    given_up: bool
 
 
 # ------------------------------------------------------------------------------------------- results
@@ -206,15 +194,17 @@ def insight_of(attempts: Iterable[Handled]) -> Insight | None:
     return Insight(
         n=len(rows),
         mark=mean_of([row.total for row in rows]),
-        passed=share_of(rows, lambda row: row.passed),
+        passed=share_of(sum(row.passed for row in rows), len(rows)),
         firsts=firsts,
         none_first=sum(row.first is None for row in rows),
         of_best=math.fsum(rates) / best / len(rows) if best else 0.0,
         fixes=_fixes(rows),
-        changed_in_vain=share_of(rows, lambda row: any(not each.helped for each in row.changes)),
+        changed_in_vain=share_of(
+            sum(any(not each.helped for each in row.changes) for row in rows), len(rows)
+        ),
         parts=_parts(rows),
-        clock=_quartiles([float(row.clock_s) for row in rows]),
-        worked=_quartiles([row.worked_s for row in rows]),
+        clock=quartiles_of([float(row.clock_s) for row in rows]),
+        worked=quartiles_of([row.worked_s for row in rows]),
         worlds=tuple(_world(key, group) for key, group in _by(rows, lambda row: row.world)),
         levels=_levels(rows),
         wrong=tuple(
@@ -225,10 +215,9 @@ def insight_of(attempts: Iterable[Handled]) -> Insight | None:
     )
 
 
-def share_of[T](rows: Sequence[T], holds: Callable[[T], bool]) -> Share:
-    """Return the share of rows of which something holds. There must be some."""
-    count = sum(map(holds, rows))
-    return Share(count, len(rows), wilson(count, len(rows)))
+def share_of(count: int, n: int) -> Share:
+    """Return a share of ``n`` people, of whom there must be some."""
+    return Share(count, n, wilson(count, n))
 
 
 def mean_of(values: Sequence[float]) -> Mean:
@@ -240,7 +229,8 @@ def mean_of(values: Sequence[float]) -> Mean:
     return Mean(n, middle, (middle - half, middle + half))
 
 
-def _quartiles(values: Sequence[float]) -> Quartiles:
+def quartiles_of(values: Sequence[float]) -> Quartiles:
+    """Return the quartiles of two values or more."""
     return Quartiles(*quantiles(values, n=4, method="inclusive"))
 
 
@@ -254,13 +244,10 @@ def _by[T](rows: Iterable[T], key: Callable[[T], str]) -> list[tuple[str, list[T
 def _firsts(rows: Sequence[Handled]) -> tuple[First, ...]:
     worths = {each.instrument: each for row in rows for each in row.worths}
     best = max((each.value for each in worths.values()), default=0.0)
+    chosen = Counter(row.first for row in rows)
     ordered = sorted(worths.values(), key=lambda each: (-each.value, each.title))
     return tuple(
-        First(
-            each,
-            share_of(rows, lambda row, key=each.instrument: row.first == key),  # type: ignore[misc]
-            is_best=each.value == best,
-        )
+        First(each, share_of(chosen[each.instrument], len(rows)), is_best=each.value == best)
         for each in ordered
     )
 
@@ -299,7 +286,7 @@ def _world(key: str, rows: Sequence[Handled]) -> World:
     if len(rows) < LEAST_OF_GROUP:
         return World(key, len(rows), None, None)
     marks = mean_of([row.total for row in rows])
-    return World(key, len(rows), marks, share_of(rows, lambda row: row.passed))
+    return World(key, len(rows), marks, share_of(sum(row.passed for row in rows), len(rows)))
 
 
 def _levels(rows: Sequence[Handled]) -> tuple[Level, ...]:
@@ -307,36 +294,7 @@ def _levels(rows: Sequence[Handled]) -> tuple[Level, ...]:
     found = []
     for percent in sorted({each.confidence for each in said}):
         here = [each for each in said if each.confidence == percent]
-        right = share_of(here, lambda each: each.right) if len(here) >= LEAST_OF_GROUP else None
+        count = sum(each.right for each in here)
+        right = share_of(count, len(here)) if len(here) >= LEAST_OF_GROUP else None
         found.append(Level(percent, len(here), right))
     return tuple(found)
-
-
-# ------------------------------------------------------------------------------------ where people stop
-
-
-@dataclass(frozen=True)
-class Stops:
-    """Attempts that came to no mark, by the phase that they had reached."""
-
-    begun: int
-    given_up: int
-    left: int
-    """Open, with nothing done for days."""
-    phases: tuple[tuple[str, int], ...]
-    """Each of PHASES with how many stopped there."""
-    clock: Quartiles | None
-    """Incident seconds at the stop; None below LEAST_OF_GROUP."""
-
-
-def stops_of(stopped: Sequence[Stopped], *, begun: int) -> Stops:
-    """Return where people stopped, of all attempts that learners began."""
-    counts = Counter(each.reached for each in stopped)
-    clocks = [float(each.clock_s) for each in stopped]
-    return Stops(
-        begun=begun,
-        given_up=sum(each.given_up for each in stopped),
-        left=sum(not each.given_up for each in stopped),
-        phases=tuple((phase, counts[phase]) for phase in PHASES),
-        clock=_quartiles(clocks) if len(clocks) >= LEAST_OF_GROUP else None,
-    )

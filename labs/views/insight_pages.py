@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from django.http import HttpRequest, HttpResponseBase
 
-    from labs.lab_insight import Insight, Interval, Mean, Quartiles, Share, Stops
+    from labs.lab_insight import Insight, Interval, Mean, Quartiles, Share
+    from labs.lab_stops import Stops
     from labs.specs import LabSpec
 
 

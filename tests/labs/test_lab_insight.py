@@ -14,11 +14,10 @@ from labs.lab_insight import (
     Changed,
     Diagnosed,
     Handled,
-    Stopped,
     Worth,
     insight_of,
-    stops_of,
 )
+from labs.lab_stops import Stopped, stops_of
 from labs.models import Action, Attempt, KeptReruns
 from tests.factories import ActionFactory, AttemptFactory, UserFactory
 
