@@ -105,6 +105,10 @@ def item(request: HttpRequest, lesson: str, check: str) -> HttpResponseBase:
         "upper_lower": _signed(known.upper_lower) if known else "",
         "least": LEAST,
         "taught": whose,
+        "earlier": [
+            (each, _percent(each.facility), " to ".join(map(_percent, each.interval)))
+            for each in class_answers.earlier_wordings(lesson, question, whose.learners)
+        ],
     }
     return render(request, "lessons/insight_item.html", context)
 

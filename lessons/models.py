@@ -64,6 +64,8 @@ class CheckTry(models.Model):
     right = models.BooleanField()
     hints = models.PositiveSmallIntegerField(default=0)
     """Hints that were open when it was made."""
+    wording = models.CharField(max_length=12, blank=True)
+    """Of the question that was answered; empty from before it was noted."""
     tried_at = models.DateTimeField(auto_now_add=True)
 
     objects = OwnedQuerySet.as_manager()

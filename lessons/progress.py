@@ -128,6 +128,7 @@ def answer_check(
                 number=len(earlier) + 1,
                 answer=list(chosen),
                 right=verdict.right,
+                wording=question.wording,
                 hints=open_count(hints_at(learner, lesson, question), now, len(earlier)),
             )
     except IntegrityError as error:

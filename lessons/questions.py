@@ -15,6 +15,7 @@ the items of the other kinds look like stands in match_checks, order_checks and 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -91,6 +92,21 @@ class Question:
     @property
     def right_keys(self) -> frozenset[str]:
         return frozenset(option.key for option in self.options if option.right)
+
+    @property
+    def wording(self) -> str:
+        """Return what tells this wording of the question from others, 12 hexadecimal digits.
+
+        What is asked, what is offered and what is right: feedback, hints and the explanation may change without it.
+        """
+        said = (
+            self.kind,
+            self.text,
+            [(option.key, option.text, option.right) for option in self.options],
+            (self.answer, self.within, self.unit),
+            (self.matching, self.ordering, self.short_text),
+        )
+        return hashlib.sha256(repr(said).encode()).hexdigest()[:12]
 
     @property
     def right_answer(self) -> list[str]:

@@ -1,10 +1,13 @@
 """What a class understood: who may look, what is shown from ten learners on, and nobody's name."""
 
+from dataclasses import replace
+
 import pytest
 from django.urls import reverse
 
 from courseware.models import User
-from lessons import progress
+from lessons import content, progress
+from lessons.models import CheckTry
 from tests.factories import UserFactory
 from tests.lessons.conftest import LESSON
 
@@ -65,3 +68,46 @@ def test_what_wants_a_look_can_be_shown_alone(instructor_client):
     )
     page = instructor_client.get(INDEX, {"flagged": ""}).content.decode()
     assert page.count('<tr><th scope="row">') == 1
+
+
+def test_each_wording_of_a_check_has_numbers_of_its_own(instructor_client):
+    answered(11, right=11)
+    CheckTry.objects.update(wording="anotherword1")
+    answered(10, right=2)
+    page = instructor_client.get(ITEM).content.decode()
+    assert "20 %" in page
+    assert "of 10; could be" in page
+    earlier = page[page.index("Earlier wordings") :]
+    assert '<td class="n">11</td><td class="n">100 %</td>' in earlier
+
+
+def test_a_wording_is_what_is_asked_offered_and_right_and_nothing_else():
+    question = LESSON.with_check(CHECK).checks[CHECK]
+    option = question.options[0]
+    for same in ({"explanation": "Other."}, {"hints": ("Other.",)}, {"tries": 4}):
+        assert replace(question, **same).wording == question.wording
+    kinder = replace(option, feedback="Kinder.")
+    assert replace(question, options=(kinder, *question.options[1:])).wording == question.wording
+    for other in (
+        {"text": "Other?"},
+        {"options": question.options[1:]},
+        {"options": (replace(option, right=not option.right), *question.options[1:])},
+    ):
+        assert replace(question, **other).wording != question.wording
+
+
+@pytest.mark.parametrize(
+    "answer", [["no-such-option"], [], ["12.5"], ["left:right", "odd"], ["<b>"]]
+)
+def test_answers_to_a_wording_that_is_gone_take_no_page_away(learner, learner_client, answer):
+    for lesson in content.lessons().values():
+        for station in lesson.stations:
+            CheckTry.objects.filter(lesson=lesson.slug).delete()
+            for key in station.checks:
+                CheckTry.objects.create(
+                    learner=learner, lesson=lesson.slug, check_key=key, number=1,
+                    answer=answer, right=False, wording="anotherword1",
+                )  # fmt: skip
+            if station.checks:
+                address = reverse("lessons:station", args=[lesson.slug, station.slug])
+                assert learner_client.get(address).status_code == 200, address
