@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
-from django.utils import timezone
 
 from labs.models import PointsChange, Review, ReviewOutcome, RubricEdition, RubricMove
 from labs.review_desk import pseudonym
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_REASON_CHARACTERS = 300
 MOST_MOVES_SHOWN = 10
+BATCH = 200
 type Points = dict[str, float | int | None]
 
 
@@ -137,8 +136,8 @@ def _store(
     slug = now.lab_slug
     moved: dict[int, RubricMove] = {}
     if undoes is not None:
-        rows = RubricMove.objects.filter(edition__lab_slug=slug, edition__number=undoes)
-        moved = {each.outcome_id: each for each in rows}
+        moves = RubricMove.objects.filter(edition__lab_slug=slug, edition__number=undoes)
+        moved = {each.outcome_id: each for each in moves}
     try:
         with transaction.atomic():
             edition = RubricEdition.objects.create(
@@ -150,12 +149,21 @@ def _store(
                 undoes=undoes,
             )
             # Locked, so that another look at an item waits until its points stand under the new edition.
-            rows_ = ReviewOutcome.objects.select_for_update(of=("self",))
-            for pk in [each.pk for each in _outcomes(slug)]:
-                outcome = rows_.select_related("attempt").get(pk=pk)
-                old = _rubric_of(outcome, now)
-                after = _after(outcome, old, new, moved.get(pk))
-                _move(outcome, old, edition, new, after)
+            locked = ReviewOutcome.objects.select_for_update(of=("self",)).order_by("pk")
+            rows = locked.filter(attempt__lab_slug=slug).select_related("attempt")
+            found = list(rows.defer("attempt__panel"))
+            trail = [
+                each
+                for outcome in found
+                for each in _moved_over(outcome, now, edition, new, moved.get(outcome.pk))
+            ]
+            ReviewOutcome.objects.bulk_update(found, ("points", "edition", "version"), BATCH)
+            RubricMove.objects.bulk_create(
+                (each for each in trail if isinstance(each, RubricMove)), BATCH
+            )
+            PointsChange.objects.bulk_create(
+                (each for each in trail if isinstance(each, PointsChange)), BATCH
+            )
     except IntegrityError:
         raise Stale(current(slug)) from None
     return edition
@@ -171,27 +179,32 @@ def _after(outcome: ReviewOutcome, old: Rubric, new: Rubric, move: RubricMove | 
     return rescored(outcome.points, old, new) | back
 
 
-def _move(
-    outcome: ReviewOutcome, old: Rubric, edition: RubricEdition, new: Rubric, after: Points
-) -> None:
-    """Put an outcome under an edition; what changes is one move, and one row of the trail for each item."""
+def _moved_over(
+    outcome: ReviewOutcome,
+    now: Edition,
+    edition: RubricEdition,
+    new: Rubric,
+    undone: RubricMove | None,
+) -> Iterator[RubricMove | PointsChange]:
+    """Put an outcome under an edition, and yield its move and a row of the trail for each item that is touched."""
+    old = _rubric_of(outcome, now)
     before: Points = outcome.points
-    rows = ReviewOutcome.objects.filter(pk=outcome.pk)
+    after = _after(outcome, old, new, undone)
     touched = _touched(before, after, old, new)
+    outcome.edition = edition.number
     if not touched:
-        rows.update(edition=edition.number)
         return
-    rows.update(points=after, edition=edition.number, version=F("version") + 1)
-    version = outcome.version + 1
-    RubricMove.objects.create(
-        edition=edition, outcome=outcome, before=before, after=after, version=version
+    outcome.points = after
+    outcome.version += 1
+    yield RubricMove(
+        edition=edition, outcome=outcome, before=before, after=after, version=outcome.version
     )
-    values = values_of(outcome.attempt.spec, outcome.attempt.seed, outcome.attempt.mark)
+    values = _values(outcome)
     for key in touched:
         item = new.item(key) or old.item(key)
-        PointsChange.objects.create(
+        yield PointsChange(
             outcome=outcome,
-            version=version,
+            version=outcome.version,
             item=key,
             title=filled(item.title, values) if item else key,
             before=before.get(key),
@@ -201,8 +214,16 @@ def _move(
             cause=PointsChange.Cause.RUBRIC,
             reason=edition.reason,
             by=edition.author,
-            at=timezone.now(),
+            at=edition.created_at,
         )
+
+
+def _values(outcome: ReviewOutcome) -> dict[str, str]:
+    attempt = outcome.attempt
+    try:
+        return values_of(attempt.spec, attempt.seed, attempt.mark)
+    except LookupError:  # The version of the lab that it was taken in is gone.
+        return {}
 
 
 def _touched(before: Points, after: Points, old: Rubric, new: Rubric) -> list[str]:

@@ -66,7 +66,7 @@ def _is_number(text: str) -> bool:
 
 def _table(spec: LabSpec) -> Table | None:
     try:
-        return pool.table(spec.slug)
+        return pool.table(spec.key)
     except pool.NotProved:
         return None
 
@@ -74,6 +74,6 @@ def _table(spec: LabSpec) -> Table | None:
 def _healthy(spec: LabSpec) -> dict[str, str]:
     return {
         key: number(value, spec.signals[key].healthy_decimals)
-        for key, value in healthy_medians(spec.slug).items()
+        for key, value in healthy_medians(spec.key).items()
         if key in spec.signals
     }
