@@ -64,7 +64,7 @@ def drill(request: HttpRequest, number: str) -> HttpResponseBase:
     attempt = None
     if request.user.is_authenticated:
         attempt = drilling.last_attempt(signed_in(request), spec)
-    return _page(request, spec, attempt)
+    return _page(request, drilling.spec_of(attempt) if attempt else spec, attempt)
 
 
 @require_POST
@@ -164,7 +164,8 @@ def _drill_or_404(request: HttpRequest, number: str) -> tuple[DrillSpec, bool]:
 
 def _under_way(request: HttpRequest, number: str) -> tuple[DrillSpec, DrillAttempt | None]:
     spec, is_open = _drill_or_404(request, number)
-    return spec, drilling.open_attempt(signed_in(request), spec) if is_open else None
+    attempt = drilling.open_attempt(signed_in(request), spec) if is_open else None
+    return (drilling.spec_of(attempt) if attempt else spec), attempt
 
 
 def _back(request: HttpRequest, number: str) -> HttpResponseBase:
@@ -303,7 +304,7 @@ def _told(spec: DrillSpec, symptom: Symptom, attempt: DrillAttempt) -> dict[str,
     world = spec.world_of(attempt.seed)
     before, after = drilling.observed(attempt), drilling.observed(attempt, fix=attempt.fix)
     likely = left(spec, before.values, attempt.taken)
-    known, alarm = worth(spec.number), spec.signals[spec.symptom.signal]
+    known, alarm = worth(spec), spec.signals[spec.symptom.signal]
     most = max(each.value for each in known.values()) or 1.0
     return {
         "world": spec.suspects[world],
@@ -352,4 +353,4 @@ def _number(value: object, unit: str) -> str:
 
 
 def _html(spec: DrillSpec, name: Any) -> str:
-    return mark_safe(text_html(folder_of(spec.number) / name))  # noqa: S308  (the course's own text)
+    return mark_safe(text_html(folder_of(spec.key) / name))  # noqa: S308  (the course's own text)

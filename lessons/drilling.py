@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from courseware.served import tree
+from courseware.studio.serving import key_of
+from labs.specs import SpecError
 from lessons.drills.evidence import evidence_of
 from lessons.drills.marking import Decisions, mark
-from lessons.drills.spec import drills
+from lessons.drills.spec import drill
 from lessons.models import DrillAttempt
 
 if TYPE_CHECKING:
@@ -30,25 +33,41 @@ _SEEDS = (100_000, 999_999)
 """None of them is a table's or a proof's."""
 
 
+def path_of(number: str) -> str:
+    """Return the path of the piece that a drill is."""
+    return f"lessons/drills/{number}"
+
+
+def spec_of(attempt: DrillAttempt) -> DrillSpec:
+    """Return the drill as it was when an attempt began. Raises LookupError if that version is gone."""
+    try:
+        return drill(key_of(path_of(attempt.drill), attempt.version))
+    except SpecError as error:
+        raise LookupError(f"{attempt}: its version cannot be read any more: {error}") from error
+
+
 def open_attempt(learner: User, spec: DrillSpec) -> DrillAttempt | None:
-    """Return the attempt that is under way, if there is one and the drill still asks what it was asked."""
+    """Return the attempt that is under way, if there is one and the version that it began with is there."""
     mine = DrillAttempt.objects.visible_to(learner).filter(drill=spec.number)
     found = mine.exclude(stage=Stage.DONE).first()
-    return found if found is not None and _fits(spec, found) else None
+    return found if found is not None and _is_whole(found) else None
 
 
 def last_attempt(learner: User, spec: DrillSpec) -> DrillAttempt | None:
     """Return the attempt that is under way, else the latest that is done and can still be shown."""
     mine = DrillAttempt.objects.visible_to(learner).filter(drill=spec.number, stage=Stage.DONE)
-    done = (each for each in mine.reverse() if _fits(spec, each))
+    done = (each for each in mine.reverse() if _is_whole(each))
     return open_attempt(learner, spec) or next(done, None)
 
 
-def _fits(spec: DrillSpec, attempt: DrillAttempt) -> bool:
-    """Tell whether a drill has all that an attempt names: it may have been rewritten since."""
+def _is_whole(attempt: DrillAttempt) -> bool:
+    """Tell whether an attempt's drill is there with all that it names: one from before versions may not be."""
+    try:
+        spec = spec_of(attempt)
+    except LookupError:
+        return False
     return (
-        attempt.version == spec.version
-        and spec.measurements.keys() >= set(attempt.taken)
+        spec.measurements.keys() >= set(attempt.taken)
         and spec.suspects.keys() >= set(attempt.struck)
         and attempt.mechanism in {"", *spec.mechanisms}
         and attempt.fix in {"", *spec.fixes}
@@ -58,7 +77,7 @@ def _fits(spec: DrillSpec, attempt: DrillAttempt) -> bool:
 def start(learner: User, spec: DrillSpec) -> DrillAttempt:
     """Return the attempt that is under way, or a new one in a world that the learner has not met yet if one is left.
 
-    One that was begun before the drill was rewritten cannot go on: it is taken away.
+    One whose version is gone cannot go on: it is taken away.
     """
     found = open_attempt(learner, spec)
     if found is not None:
@@ -76,7 +95,10 @@ def start(learner: User, spec: DrillSpec) -> DrillAttempt:
     try:
         with transaction.atomic():
             return DrillAttempt.objects.create(
-                learner=learner, drill=spec.number, version=spec.version, seed=seed
+                learner=learner,
+                drill=spec.number,
+                version=tree().number(path_of(spec.number)),
+                seed=seed,
             )
     except IntegrityError:  # Two clicks: the other one's attempt is this one's.
         found = open_attempt(learner, spec)
@@ -87,7 +109,7 @@ def start(learner: User, spec: DrillSpec) -> DrillAttempt:
 
 def observed(attempt: DrillAttempt, *, fix: str | None = None) -> Observed:
     """Return what the attempt's world reads, before a fix or after one."""
-    spec = drills()[attempt.drill]
+    spec = spec_of(attempt)
     return evidence_of(spec.evidence).observe(spec.world_of(attempt.seed), attempt.seed, fix)
 
 
@@ -125,7 +147,7 @@ def explain(attempt: DrillAttempt, mechanism: str) -> bool:
 
 def mend(attempt: DrillAttempt, fix: str) -> bool:
     """Choose the fix and be marked; False if that was done before."""
-    spec = drills()[attempt.drill]
+    spec = spec_of(attempt)
     attempt.refresh_from_db()
     if attempt.stage != Stage.FIX:
         return False
@@ -173,7 +195,7 @@ def ask_hint(
     stage, mine = attempt.stage, hints_of(attempt)
     if 0 < number <= len(mine):
         return True
-    left = drills()[attempt.drill].hints_for(stage)[len(mine) :]
+    left = spec_of(attempt).hints_for(stage)[len(mine) :]
     if not left or number != len(mine) + 1 or any(at > now for at in mine):
         return False
     opens_at = now + timedelta(seconds=HINT_WAIT_S)

@@ -17,6 +17,7 @@ from django.utils import timezone
 from courseware.models import DraftState
 from courseware.studio.serving import key_of, state_key
 from labs.catalogue import lab
+from labs.specs import SpecError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -117,7 +118,10 @@ class Attempt(models.Model):
     @property
     def spec(self) -> LabSpec:
         """Return the lab as it was when the attempt began. Raises LookupError if that version is gone."""
-        return lab(self.lab_key)
+        try:
+            return lab(self.lab_key)
+        except SpecError as error:
+            raise LookupError(f"{self}: its version cannot be read any more: {error}") from error
 
     @property
     def is_open(self) -> bool:

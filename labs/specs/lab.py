@@ -170,7 +170,6 @@ class LabSpec(Frozen):
     slug: str
     pinned: str = Field(default="", exclude=True)
     """The digest of the version that it was read from; empty for the one that is served."""
-    version: Annotated[int, Field(ge=1)]
     number: str
     title: str
     summary: str

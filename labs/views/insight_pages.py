@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from courseware.people import learner_required
+from courseware.served import tree
 from courseware.taught import taught
 from labs import class_attempts
 from labs.catalogue import labs
@@ -61,7 +62,7 @@ def lab(request: HttpRequest, slug: str) -> HttpResponseBase:
     versions = class_attempts.versions_of(slug, whose.learners)
     asked = request.GET.get("version", "")
     known = {str(each): each for each in versions}
-    version = known.get(asked, versions[0] if versions else spec.version)
+    version = known.get(asked, versions[0] if versions else tree().number(f"labs/{slug}"))
     then = class_attempts.spec_of(spec, version)
     found = class_attempts.insight(then, version, whose.learners)
     stops = class_attempts.stops(slug, version, whose.learners, timezone.now())

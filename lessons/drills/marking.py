@@ -51,7 +51,7 @@ class Decisions:
 
 def left(spec: DrillSpec, read: Mapping[str, Value], taken: Sequence[str]) -> dict[str, float]:
     """Return how likely what was read leaves each suspect."""
-    table = table_of(spec.number)
+    table = table_of(spec.key)
     known = dict.fromkeys((name for key in taken for name in spec.measurements[key].signals), AT_S)
     best = best_information(table, known)
     columns = best.columns[:LARGEST_SET]
@@ -82,7 +82,7 @@ def _paid(part: Part, hints: int) -> Part:
 
 
 def _first(spec: DrillSpec, key: str) -> Part:
-    known = worth(spec.number)
+    known = worth(spec)
     best = max(known.values(), key=lambda each: each.value)
     mine = known[key].value
     share = min(1.0, mine / best.value) if best.value else 0.0

@@ -42,7 +42,7 @@ def prove(number: str) -> DrillProof:
     """Compute a drill's proof over forty seeds, none of which is the table's own."""
     spec = drills()[number]
     table = made(spec, range(POOL_FROM, POOL_FROM + SEEDS))
-    known = worth(number)
+    known = worth(spec)
     best = max(known.values(), key=lambda each: each.value)
     return DrillProof(
         number,

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from courseware import text_files
 from courseware.glossary import unknown_terms
-from courseware.served import remembered, tree
+from courseware.served import PINNED, remembered, tree
 from labs.specs import SignalSpec, SpecError
 from labs.specs.base import Frozen, PositiveSeconds
 
@@ -88,7 +88,8 @@ class Symptom(Frozen):
 
 class DrillSpec(Frozen):
     number: str
-    version: Annotated[int, Field(ge=1)]
+    pinned: str = Field(default="", exclude=True)
+    """The digest of the version that it was read from; empty for the one that is served."""
     minutes: Annotated[int, Field(gt=0, le=5)]
     evidence: str
     """The module in lessons.drills.evidence that computes its worlds."""
@@ -125,6 +126,11 @@ class DrillSpec(Frozen):
             yield f"suspects.{key}.fix", suspect.fix, self.fixes
 
     @property
+    def key(self) -> str:
+        """Return the name under which this version of the drill is found."""
+        return f"{self.number}{PINNED}{self.pinned}" if self.pinned else self.number
+
+    @property
     def served(self) -> tuple[str, ...]:
         return tuple(key for key, each in self.suspects.items() if each.served)
 
@@ -158,6 +164,19 @@ def drills(root: Path | None = None) -> Mapping[str, DrillSpec]:
     return {folder.name: load_drill(folder) for folder in folders}
 
 
+@remembered
+def drill(key: str) -> DrillSpec:
+    """Return one drill: the one that is served under this number, or the version ``<number>@<digest>``.
+
+    Raises KeyError if there is no such drill, SpecError for a version that cannot be read.
+    """
+    if PINNED not in key:
+        return drills()[key]
+    if not folder_of(key).is_dir():
+        raise KeyError(key)
+    return load_drill(folder_of(key))
+
+
 def _place(folder: Path) -> tuple[int, ...]:
     if not _NUMBER.fullmatch(folder.name) or not folder.is_dir():
         raise SpecError(
@@ -169,7 +188,8 @@ def _place(folder: Path) -> tuple[int, ...]:
 def load_drill(folder: Path) -> DrillSpec:
     """Read ``folder/drill.toml``. Raises SpecError, each line with the file and the key."""
     path = folder / "drill.toml"
-    name = f"{folder.name}/drill.toml"
+    number, _, pinned = folder.name.partition(PINNED)
+    name = f"{number}/drill.toml"
     if not path.exists():
         raise SpecError(f"{name}: there is no such file; every drill's folder needs one")
     try:
@@ -178,7 +198,7 @@ def load_drill(folder: Path) -> DrillSpec:
     except text_files.FileError as exc:
         raise SpecError(str(exc)) from exc
     try:
-        return DrillSpec.model_validate({"number": folder.name, **data})
+        return DrillSpec.model_validate({**data, "number": number, "pinned": pinned})
     except ValidationError as exc:
         lines = text_files.lines_of(source)
         raise SpecError("\n".join(_fault(path, lines, each) for each in exc.errors())) from exc
@@ -197,11 +217,16 @@ def _fault(path: Path, lines: Mapping[tuple[Key, ...], int], error: ErrorDetails
 type TextName = Literal["scene.md", "debrief.md"]
 
 
-def text_of(number: str, name: TextName) -> str:
+def text_of(key: str, name: TextName) -> str:
     """Return a text of a drill's folder."""
-    return (folder_of(number) / name).read_text(encoding="utf-8")
+    return (folder_of(key) / name).read_text(encoding="utf-8")
 
 
-def folder_of(number: str) -> Path:
-    """Return the folder of a drill."""
-    return tree().lessons / "drills" / number
+def folder_of(key: str) -> Path:
+    """Return the folder of a drill, or of one of its versions. Raises KeyError for a version where none are kept."""
+    here = tree()
+    if PINNED not in key:
+        return here.lessons / "drills" / key
+    if here.pinned is None:
+        raise KeyError(key)
+    return here.pinned / key

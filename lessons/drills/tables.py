@@ -8,7 +8,7 @@ from courseware.served import remembered
 from labs.marking import values
 from labs.marking.table import Signal, Table
 from lessons.drills.evidence import evidence_of
-from lessons.drills.spec import drills
+from lessons.drills.spec import drill
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,9 +23,9 @@ AT_S = 0
 
 
 @remembered
-def table_of(number: str) -> Table:
+def table_of(key: str) -> Table:
     """Return a drill's table. Computed once a process: 24 seeds of each world, well under a second."""
-    spec = drills()[number]
+    spec = drill(key)
     return made(spec, range(1, SEEDS + 1))
 
 
@@ -61,8 +61,7 @@ def instruments_of(spec: DrillSpec) -> list[values.Instrument]:
     ]
 
 
-def worth(number: str) -> dict[str, values.Valued]:
+def worth(spec: DrillSpec) -> dict[str, values.Valued]:
     """Return what each measurement is worth as the first, by its key: bits, and bits a minute."""
-    spec = drills()[number]
-    listed = values.valued_instruments(table_of(number), instruments_of(spec), AT_S)
+    listed = values.valued_instruments(table_of(spec.key), instruments_of(spec), AT_S)
     return {each.instruments[0]: each for each in listed}

@@ -8,7 +8,7 @@ from lessons.drills.spec import drills
 from lessons.drills.tables import worth
 
 SPEC = drills()["1.1"]
-BEST = max(worth("1.1"), key=lambda key: worth("1.1")[key].value)
+BEST = max(worth(drills()["1.1"]), key=lambda key: worth(drills()["1.1"])[key].value)
 
 
 def read(world, seed=123_456):

@@ -40,9 +40,9 @@ def written(tmp_path):
         ),
         ('fix = "reorder"', 'fix = "order"', "suspects.template.fix names 'order'"),
         ("healthy = true\n", "", "one must be healthy = true"),
-        ("minutes = 4", "minutes = 30", "1.1/drill.toml:3: minutes"),
+        ("minutes = 4", "minutes = 30", "1.1/drill.toml:2: minutes"),
         ("cost_s = 60", "cost_s = 0", "measurements.diff.cost_s"),
-        ("version = 1", "version = ", "not valid TOML"),
+        ("minutes = 4", "minutes = ", "not valid TOML"),
         (
             'command = "nvidia-smi"',
             'command = "nvidia-smi"\nprice = 3',
