@@ -151,3 +151,16 @@ def test_an_edit_of_one_lab_leaves_the_others_alone(grader):
     outcomes.settle(review.attempt, timezone.now())
     apply(rubric(numbers=4), grader)
     assert ReviewOutcome.objects.get(attempt=other).edition == 0
+
+
+def test_of_two_edits_in_the_same_instant_one_is_stored(grader, monkeypatch):
+    outcome, before = released(), current(SLUG)
+    apply(rubric(numbers=4), grader)
+    # The other one has looked before the first was stored.
+    looked = iter([before, current(SLUG)])
+    monkeypatch.setattr(rubric_edits, "current", lambda _slug: next(looked))
+    with pytest.raises(Stale) as refused:
+        rubric_edits.apply(SLUG, rubric(numbers=3), based_on=0, author=grader, reason=WHY)
+    assert refused.value.now.number == 1
+    outcome.refresh_from_db()
+    assert (outcome.edition, outcome.version, outcome.points["numbers"]) == (1, 2, 2)
