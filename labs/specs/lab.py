@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
+from courseware import text_files
 from courseware.served import PINNED
 from labs.specs.base import Bound, Frozen, Layer, Seconds, SpecError, unit_word
 from labs.specs.panels import with_panels
@@ -21,8 +21,12 @@ from labs.specs.world import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
+
+    from pydantic_core import ErrorDetails
+
+    from courseware.text_files import Key
 
 
 class Alarm(Frozen):
@@ -288,24 +292,36 @@ class LabSpec(Frozen):
 def load_spec(folder: Path) -> LabSpec:
     """Read ``folder/lab.toml``.
 
-    Raises SpecError, one line a fault, each with the file, the key and what is wrong with it.
+    Raises SpecError, one line a fault, each with the file, the line, the key and what is wrong with it.
     """
     path = folder / "lab.toml"
     slug, _, pinned = folder.name.partition(PINNED)
     name = f"{slug}/lab.toml"
+    if not path.is_file():
+        raise SpecError(f"{name}: there is no such file; every lab folder needs one")
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as exc:
-        raise SpecError(f"{name}: there is no such file; every lab folder needs one") from exc
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
-        raise SpecError(f"{name}: not valid TOML: {exc}") from exc
+        source = text_files.text_of(path)
+        data = text_files.toml_of(path, source)
+    except text_files.FileError as exc:
+        raise SpecError(str(exc).replace(str(path), name)) from exc
+    lines = text_files.lines_of(source)
     if "rubric" in data:
-        raise SpecError(f"{name}: rubric: has a file of its own; move its items to rubric.toml")
+        at = text_files.line_of(lines, ("rubric",)) or 1
+        raise SpecError(
+            f"{name}:{at}: rubric: has a file of its own; move its items to rubric.toml"
+        )
     try:
         return LabSpec.model_validate({**with_panels(data), "slug": slug, "pinned": pinned})
     except ValidationError as exc:
-        faults = [
-            f"{name}: {'.'.join(str(part) for part in error['loc']) or 'the lab'}: {error['msg']}"
-            for error in exc.errors()
-        ]
-        raise SpecError("\n".join(faults)) from exc
+        raise SpecError("\n".join(_fault(name, lines, each) for each in exc.errors())) from exc
+
+
+def _fault(name: str, lines: Mapping[tuple[Key, ...], int], error: ErrorDetails) -> str:
+    """Return file, line, key and what to write, in the words that all files of the course are refused with."""
+    said = error["msg"].removeprefix("Value error, ")
+    # What is wrong of the whole lab begins with the key that names it.
+    keys = error["loc"] or tuple(said.split(" ", 1)[0].rstrip(":").split("."))
+    where = f"{'.'.join(map(str, error['loc']))}: " if error["loc"] else ""
+    words = {"missing": "missing: write it", "extra_forbidden": "unknown key: take it out"}
+    at = text_files.line_of(lines, keys) or 1
+    return f"{name}:{at}: {where}{words.get(error['type'], said)}"

@@ -45,17 +45,17 @@ def test_a_folder_without_a_spec_is_named(tmp_path):
 
 
 def test_text_that_is_no_toml_is_named_with_its_line(tmp_path):
-    (tmp_path / "lab.toml").write_text("version = \n", encoding="utf-8")
-    with pytest.raises(SpecError, match=r"lab\.toml: not valid TOML: .*line 1"):
+    (tmp_path / "lab.toml").write_text("minutes = \n", encoding="utf-8")
+    with pytest.raises(SpecError, match=r"/lab\.toml:1: not valid TOML: "):
         load_spec(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "key", "says"),
     [
-        ("version = 1", "", "version", "Field required"),
-        ("version = 1", "versoin = 1\nversion = 1", "versoin", "Extra inputs"),
-        ("version = 1", "version = 0", "version", "greater than or equal to 1"),
+        ("minutes = 40", "", "minutes", "missing: write it"),
+        ("minutes = 40", "minuets = 1\nminutes = 40", "minuets", "unknown key: take it out"),
+        ("minutes = 40", "minutes = 0", "minutes", "greater than 0"),
         ("budget_s = 3300", "budget_s = -1", "timeline.budget_s", "greater than 0"),
         ("fault_at_s = -960", "fault_at_s = -1900", "timeline", "must rise in this order"),
         ("target = 0.95", "target = 1.5", "slos.ttft.target", "less than or equal to 1"),
@@ -74,13 +74,13 @@ def test_text_that_is_no_toml_is_named_with_its_line(tmp_path):
             "[instruments.dcgm]\n",
             "[instruments.dcgm]\ncolour = 1\n",
             "instruments.dcgm.colour",
-            "Extra",
+            "unknown key",
         ),
     ],
 )
 def test_a_wrong_value_is_named_by_its_key(fault, old, new, key, says):
     told = fault(old, new)
-    assert f"/lab.toml: {key}: " in told
+    assert re.search(rf"/lab\.toml:\d+: {re.escape(key)}: ", told)
     assert says in told
 
 
@@ -140,8 +140,17 @@ def test_a_range_rises(fault):
     assert "0.9 is above 0.1" in told
 
 
+def test_a_fault_names_the_line_on_which_its_key_stands(fault):
+    told = fault("target = 0.95", "target = 1.5")
+    line = TOML.splitlines().index("target = 0.95") + 1
+    assert f"/lab.toml:{line}: slos.ttft.target: " in told
+    told = fault('signal = "ttft_p95_s"\nabove', 'signal = "ttft_s"\nabove')
+    line = TOML[: TOML.index('signal = "ttft_p95_s"\nabove')].count("\n") + 1
+    assert f"/lab.toml:{line}: alarm.signal names 'ttft_s'" in told
+
+
 def test_every_fault_is_told_at_once(fault):
-    told = fault("version = 1", 'version = "one"\nminuets = 3')
+    told = fault("minutes = 40", 'minutes = "one"\nminuets = 3')
     assert len(told.splitlines()) == 2
 
 

@@ -41,7 +41,7 @@ def test_a_text_is_shown_as_its_readers_see_it(path, name, kind):
         (LESSON, "01-split.md", "minutes = 9", "minutes = nine", "01-split.md:4: not valid TOML"),
         (LESSON, "01-split.md", "/// takeaway", "An [[odd word]].\n\n/// takeaway", "'odd word'"),
         (LESSON, "lesson.toml", "title", "name", "lesson.toml"),
-        (LAB, "lab.toml", "minutes = 40", "minutes = -1", "preemption-storm/lab.toml: minutes"),
+        (LAB, "lab.toml", "minutes = 40", "minutes = -1", "preemption-storm/lab.toml:7: minutes"),
         (LAB, "lab.toml", "kv_usage", "kv_usgae", "lab.toml"),
         (LAB, "brief.md", "\n", "\n\n[[odd word]]\n", "'odd word'"),
         (LAB, "plays/reference.toml", "ceiling", "seiling", "plays/reference.toml: ceiling is missing"),
