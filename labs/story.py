@@ -123,6 +123,8 @@ class Scene:
     """The address of the moment before."""
     after: int | None
     alarm: Gauge
+    hurt: tuple[str, str] | None
+    """Users hurt since the page, and how many more a minute."""
     promises: tuple[Value, ...]
     """As the last verification found them."""
     verified_at: str
@@ -146,6 +148,8 @@ class Story:
     log: tuple[Logged, ...]
     moments: tuple[Moment, ...]
     alarm: tuple[tuple[int, float | None], ...]
+    hurt: tuple[tuple[int, float, float], ...]
+    """[incident second, users hurt since the page, how many more a minute]; empty for an attempt that kept none."""
     mark: Mapping[str, Any]
 
     def at(self, seq: int) -> Moment:
@@ -160,10 +164,10 @@ class Story:
 def story_of(
     spec: LabSpec,
     log: Sequence[Logged],
-    alarm: Iterable[Sequence[Any]],
+    panel: Mapping[str, Any],
     mark: Mapping[str, Any] | None,
 ) -> Story:
-    """Return the story of an attempt. ``log`` holds what was done, in order; ``alarm`` the series stored with it.
+    """Return the story of an attempt. ``log`` holds what was done, in order; ``panel`` what was stored with it.
 
     Sliders moved one after the other are one moment: the last of them.
     """
@@ -171,8 +175,9 @@ def story_of(
     for is_belief, run in groupby(moments_of(spec, log), key=lambda each: each.kind == "beliefs"):
         found = list(run)
         moments += [_together(spec, log, found)] if is_belief else found
-    points = tuple((int(at_s), value) for at_s, value in alarm)
-    return Story(spec, tuple(log), tuple(moments), points, mark or {})
+    points = tuple((int(at_s), value) for at_s, value in panel.get("alarm", []))
+    hurt = tuple((int(at_s), users, rate) for at_s, users, rate in panel.get("hurt", []))
+    return Story(spec, tuple(log), tuple(moments), points, hurt, mark or {})
 
 
 def _together(spec: LabSpec, log: Sequence[Logged], run: Sequence[Moment]) -> Moment:
@@ -213,6 +218,7 @@ def scene_of(
         before=story.moments[place - 1].seq if place else None,
         after=story.moments[place + 1].seq if place + 1 < len(story.moments) else None,
         alarm=_gauge(story, now_s),
+        hurt=_hurt(story, now_s),
         promises=tuple(
             Value(signal_title(spec, key), shown_value(spec, key, value))
             for key, value in signals.items()
@@ -262,6 +268,11 @@ def _gauge(story: Story, now_s: int) -> Gauge:
     return Gauge(
         charts.number(value), story.spec.alarm_unit, f"{side} {alarm.target:g}", alarm.held(value)
     )
+
+
+def _hurt(story: Story, now_s: int) -> tuple[str, str] | None:
+    found = next((each for each in reversed(story.hurt) if each[0] <= now_s), None)
+    return None if found is None else (charts.number(found[1], 0), charts.number(found[2], 0))
 
 
 def _known(spec: LabSpec, past: Sequence[Logged], healthy: Mapping[str, str]) -> Iterable[Known]:

@@ -33,7 +33,7 @@ def story_page(
     """Answer with the moment that the query names. ``address`` is the page's own, ``back`` where it was come from."""
     spec = attempt.spec
     done = attempt.actions.filter(status=Action.Status.DONE).order_by("seq")
-    story = story_of(spec, list(done), attempt.panel.get("alarm", []), attempt.mark)
+    story = story_of(spec, list(done), attempt.panel, attempt.mark)
     context: dict[str, Any] = {
         "spec": spec,
         "address": address,

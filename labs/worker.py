@@ -166,11 +166,20 @@ def _store(action: Action, world: Incident, outcome: Outcome, number: int) -> No
 
 
 def panel(world: Incident, earlier: dict[str, Any]) -> dict[str, Any]:
-    """Return what the room shows free of charge: gauges now, and the alarm's series, extending the earlier one."""
+    """Return what the room shows free of charge: gauges now, and the alarm's series, extending the earlier one.
+
+    ``hurt`` is for whoever looks back: [incident second, users hurt since the page, how many more a minute].
+    """
     known = [tuple(point) for point in earlier.get("alarm", [])]
     from_s = known[-1][0] + 1 if known else world.spec.timeline.healthy_from_s
     new = incident.alarm_series(world, from_s=from_s)
-    return {"gauges": asdict(incident.gauges(world)), "alarm": [*known, *new]}
+    now = incident.gauges(world)
+    hurt = (world.clock_s, now.users_hurt, now.hurt_per_minute)
+    return {
+        "gauges": asdict(now),
+        "alarm": [*known, *new],
+        "hurt": [*earlier.get("hurt", []), hurt],
+    }
 
 
 class _Teller:

@@ -63,7 +63,7 @@ class Attempt(models.Model):
     clock_s = models.IntegerField(default=0)
     """Incident seconds since the page."""
     panel = models.JSONField(default=dict, blank=True)
-    """What the room shows free of charge: gauges and the series of the alarm, as of ``clock_s``."""
+    """What the room shows free of charge, as of ``clock_s``: gauges, the series of the alarm, and users hurt until then."""
     mark = models.JSONField(null=True, blank=True)
     """The mark with its reasons and what the debrief shows, once marked."""
     total = models.DecimalField(max_digits=4, decimal_places=1, null=True, blank=True)

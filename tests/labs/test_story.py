@@ -11,6 +11,8 @@ from tests.factories import ActionFactory, AttemptFactory, make_review
 pytestmark = pytest.mark.django_db
 
 ALARM = [[-600, 0.3], [0, 44.0], [60, 50.0], [600, 0.5], [1020, 0.4]]
+HURT = [[0, 0, 31.0], [45, 24, 33.0], [125, 71, 12.5], [1025, 90, 0.0]]
+PANEL = {"alarm": ALARM, "hurt": HURT}
 STEPS = [
     {"kind": "reading", "at_s": 15, "cost_s": 15, "title": "Memory ledger"},
     {"kind": "change", "at_s": 95, "cost_s": 80, "title": "Restarted with fp8"},
@@ -22,7 +24,7 @@ STEPS = [
 def review():
     found = make_review()
     attempt = found.attempt
-    attempt.panel = {"alarm": ALARM}
+    attempt.panel = PANEL
     attempt.mark["debrief"]["reference_steps"] = STEPS
     attempt.save()
     return found
@@ -40,7 +42,7 @@ def story(review):
 
 
 def told(attempt):
-    return story_of(attempt.spec, list(attempt.actions.all()), ALARM, attempt.mark)
+    return story_of(attempt.spec, list(attempt.actions.all()), PANEL, attempt.mark)
 
 
 def scene(story, seq, *, table="own"):
@@ -69,6 +71,13 @@ def test_a_moment_knows_what_was_read_until_then_and_nothing_of_what_came_later(
 def test_the_alarm_reads_what_it_read_then(story):
     assert (scene(story, 1).alarm.value, scene(story, 1).alarm.is_held) == ("44.0", False)
     assert (scene(story, 99).alarm.value, scene(story, 99).alarm.is_held) == ("0.40", True)
+
+
+def test_users_hurt_are_those_of_then_and_absent_where_none_were_kept(story):
+    assert scene(story, 1).hurt == ("24", "33")
+    assert scene(story, 99).hurt == ("90", "0")
+    older = story_of(story.spec, story.log, {"alarm": ALARM}, story.mark)
+    assert scene(older, 1).hurt is None
 
 
 def test_beliefs_stand_beside_what_the_readings_leave(story):

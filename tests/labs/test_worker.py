@@ -19,6 +19,7 @@ def test_a_beginning_brings_clock_panel_and_checkpoint(begun):
     series = begun.panel["alarm"]
     assert [at_s for at_s, _ in series][-2:] == [-30, 0]
     assert begun.panel["gauges"]["alarm"] == series[-1][1]
+    assert begun.panel["hurt"] == [[0, 0, begun.panel["gauges"]["hurt_per_minute"]]]
     assert begun.checkpoint.after_seq == 0
 
 
