@@ -6,17 +6,21 @@ edition that an edit was based on must still be the newest when it is stored; dr
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.db import IntegrityError, transaction
 
+from courseware.models import Version
+from courseware.studio import serving, store
+from courseware.studio.pieces import digest_of
 from labs.models import PointsChange, Review, ReviewOutcome, RubricEdition, RubricMove
 from labs.review_desk import pseudonym
 from labs.rubric_editions import at, current
 from labs.rubric_points import Move, rescored, summary, total
 from labs.rubric_words import values_of
-from labs.rubrics import Rubric, filled, written
+from labs.rubrics import FILE, Rubric, filled, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 MOST_REASON_CHARACTERS = 300
 MOST_MOVES_SHOWN = 10
 BATCH = 200
+MOST_TRIES = 3
 type Points = dict[str, float | int | None]
 
 
@@ -101,18 +106,24 @@ def _rubric_of(outcome: ReviewOutcome, edition: Edition) -> Rubric:
 
 
 def apply(
-    lab_slug: str, rubric: Rubric, *, based_on: int, author: User, reason: str
+    lab_slug: str,
+    rubric: Rubric,
+    *,
+    based_on: int,
+    author: User | None,
+    reason: str,
+    from_course: bool = False,
 ) -> RubricEdition:
     """Store a rubric as the newest edition, and carry released points over to it, in one transaction.
 
-    Raises Stale if ``based_on`` is not the newest edition any more, Unchanged if the rubric says what it said.
+    The lab gets a new version with it in its file, unless that is where it comes from (``from_course``). Raises Stale if ``based_on`` is not the newest edition any more, Unchanged if the rubric says what it said.
     """
     now = current(lab_slug)
     if now.number != based_on:
         raise Stale(now)
     if rubric == now.rubric:
         raise Unchanged
-    return _store(now, rubric, author=author, reason=reason)
+    return _store(now, rubric, author=author, reason=reason, from_course=from_course)
 
 
 def undo(lab_slug: str, number: int, *, author: User, reason: str) -> RubricEdition:
@@ -131,7 +142,13 @@ def undo(lab_slug: str, number: int, *, author: User, reason: str) -> RubricEdit
 
 
 def _store(
-    now: Edition, new: Rubric, *, author: User, reason: str, undoes: int | None = None
+    now: Edition,
+    new: Rubric,
+    *,
+    author: User | None,
+    reason: str,
+    undoes: int | None = None,
+    from_course: bool = False,
 ) -> RubricEdition:
     slug = now.lab_slug
     moved: dict[int, RubricMove] = {}
@@ -148,6 +165,8 @@ def _store(
                 reason=reason,
                 undoes=undoes,
             )
+            if not from_course:
+                _publish(slug, edition.text, author=author, reason=reason)
             # Locked, so that another look at an item waits until its points stand under the new edition.
             locked = ReviewOutcome.objects.select_for_update(of=("self",)).order_by("pk")
             rows = locked.filter(attempt__lab_slug=slug).select_related("attempt")
@@ -164,9 +183,33 @@ def _store(
             PointsChange.objects.bulk_create(
                 (each for each in trail if isinstance(each, PointsChange)), BATCH
             )
-    except IntegrityError:
+    except (IntegrityError, store.Overtaken):
         raise Stale(current(slug)) from None
     return edition
+
+
+def _publish(slug: str, text: str, *, author: User | None, reason: str) -> None:
+    """Give a lab a version that differs in its rubric's file, so that files and database stay one course."""
+    path = f"labs/{slug}"
+    for _ in range(MOST_TRIES):
+        seen, newest = store.stamp(), store.newest_of(path)
+        if newest is None or newest.is_withdrawn:
+            return
+        files = {**store.files_of(newest), FILE: text.encode()}
+        if digest_of(files) == newest.digest:
+            return
+        with contextlib.suppress(store.Overtaken):
+            store.add(
+                {path: files},
+                seen=seen,
+                bases={path: newest.number},
+                origin=Version.Origin.STUDIO,
+                author=author,
+                note=f"Rubric: {reason}",
+            )
+            transaction.on_commit(serving.refresh, robust=True)
+            return
+    raise store.Overtaken
 
 
 def _after(outcome: ReviewOutcome, old: Rubric, new: Rubric, move: RubricMove | None) -> Points:

@@ -20,7 +20,7 @@ from courseware.studio import drafts, store, trials
 from courseware.studio.diffs import differences
 from courseware.studio.forms import PublishForm
 from courseware.studio.looking import Look, look_at
-from courseware.studio.pieces import piece_at
+from courseware.studio.pieces import piece_at, texts_in
 from courseware.studio.publishing import Conflict, Refused
 from courseware.studio.titles import page_of, title_of
 from labs import draft_proofs
@@ -312,7 +312,7 @@ def _version(request: HttpRequest) -> int:
 
 
 def _look(found: Draft, name: str, text: str, asked: dict[str, str] | None = None) -> Look:
-    held = {each: said.encode() for each, said in {**found.texts, name: text}.items()}
+    held = {**drafts.files_of(found), name: text.encode()}
     return look_at(piece_at(found.piece), held, name, asked)
 
 
@@ -367,6 +367,7 @@ def _page(
         **_looked(found, name, shown),
         "piece": piece,
         "title": title_of(found.piece),
+        "has_rubric": piece.kind == "lab" and "rubric.toml" not in found.texts,
         "names": sorted(found.texts, key=lambda each: ("/" in each, each)),
         "text": shown,
         "theirs": differences({name: stored}, {name: shown}) if said.get("is_stale") else [],
@@ -393,7 +394,9 @@ def _publish_page(
         "theirs": differences(drafts.texts_of(base), drafts.texts_of(newest))
         if is_behind and base and newest
         else [],
-        "diffs": differences(drafts.texts_of(newest) if newest else {}, found.texts),
+        "diffs": differences(
+            drafts.texts_of(newest) if newest else {}, texts_in(drafts.files_of(found))
+        ),
         **(_proved(found) if found.piece.startswith("labs/") else {}),
         **said,
     }

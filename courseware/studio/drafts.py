@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from courseware.models import Draft, DraftState
 from courseware.studio import publishing, store
-from courseware.studio.pieces import COMPUTED, digest_of, is_file_name, piece_at
+from courseware.studio.pieces import COMPUTED, RUBRIC, digest_of, is_file_name, piece_at, texts_in
 from courseware.studio.starts import starting
 from labs.models import DraftProof
 
@@ -40,9 +40,9 @@ def begin(path: str, *, by: User) -> Draft:
     newest = store.newest_of(path)
     if newest is None or newest.is_withdrawn:
         raise Unfit(f"The course has no {path}")
-    return Draft.objects.create(
-        piece=path, base=newest.number, texts=texts_of(newest), by=by, last_by=by
-    )
+    texts = texts_of(newest)
+    texts.pop(RUBRIC, None)
+    return Draft.objects.create(piece=path, base=newest.number, texts=texts, by=by, last_by=by)
 
 
 def begin_new(path: str, *, by: User, clone_of: str = "") -> Draft:
@@ -67,8 +67,7 @@ def begin_new(path: str, *, by: User, clone_of: str = "") -> Draft:
 
 def texts_of(version: Version) -> dict[str, str]:
     """Return what people wrote of a version."""
-    files = store.files_of(version)
-    return {name: data.decode() for name, data in files.items() if name not in COMPUTED}
+    return texts_in(store.files_of(version))
 
 
 def _own_name(name: str, old: str, new: str) -> str:
@@ -128,10 +127,18 @@ def take_over(draft: Draft, *, version: int, newest: int) -> bool:
 
 def files_of(draft: Draft) -> dict[str, bytes]:
     """Return a draft's files as they would be published: its texts, and what was computed for them last."""
-    files = {name: text.encode() for name, text in draft.texts.items()}
+    files = written(draft)
     if piece_at(draft.piece).kind == "lab":
-        files |= _computed(draft)
+        files |= _computed(draft) | _rubric(draft)
     return files
+
+
+def _rubric(draft: Draft) -> dict[str, bytes]:
+    """Return the lab's rubric as it stands now: a draft of the lab does not change it."""
+    newest = store.newest_of(draft.piece)
+    if RUBRIC in draft.texts or newest is None or RUBRIC not in newest.files:
+        return {}
+    return store.read({RUBRIC: newest.files[RUBRIC]})
 
 
 def _computed(draft: Draft) -> dict[str, bytes]:
@@ -144,19 +151,22 @@ def _computed(draft: Draft) -> dict[str, bytes]:
     return store.read({name: base.files[name] for name in COMPUTED if name in base.files})
 
 
-def _texts_digest(draft: Draft) -> str:
-    return digest_of({name: text.encode() for name, text in draft.texts.items()})
+def written(draft: Draft) -> dict[str, bytes]:
+    """Return a draft's texts as files."""
+    return {name: text.encode() for name, text in draft.texts.items()}
 
 
 def proof_of(draft: Draft) -> DraftProof | None:
     """Return the proof of what a draft says now; None if nobody asked for it."""
-    rows = DraftProof.objects.filter(state__piece=draft.piece, state__digest=_texts_digest(draft))
+    rows = DraftProof.objects.filter(
+        state__piece=draft.piece, state__digest=digest_of(written(draft))
+    )
     return rows.select_related("state").first()
 
 
 def state_to_prove(draft: Draft) -> DraftState:
     """Return the state of a draft's texts: what is computed follows from them."""
-    return _state(draft, {name: text.encode() for name, text in draft.texts.items()})
+    return _state(draft, written(draft))
 
 
 def state_to_try(draft: Draft) -> DraftState:

@@ -25,6 +25,8 @@ type Files = Mapping[str, bytes]
 
 COMPUTED = ("pool.json", "proof.json", "table.json.gz")
 """What ``prove`` writes beside a lab's spec; nobody edits it."""
+RUBRIC = "rubric.toml"
+"""Of a lab: edited where one sees what an edit does to marks, not as a text."""
 MOST_BYTES = 4_000_000
 """Of one piece."""
 _SLUG = r"[a-z0-9]+(?:-[a-z0-9]+)*"
@@ -69,6 +71,11 @@ def piece_at(path: str) -> Piece:
         "lessons/<NN-unit>/unit.toml, lessons/drills/<n.n>, lessons/symptoms/<n.n>.md, "
         "lessons/glossary.toml or lessons/triage.toml"
     )
+
+
+def texts_in(files: Files) -> dict[str, str]:
+    """Return the files that people write, as text."""
+    return {name: data.decode() for name, data in files.items() if name not in COMPUTED}
 
 
 def is_file_name(name: str) -> bool:

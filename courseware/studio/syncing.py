@@ -15,8 +15,20 @@ from django.db import transaction
 from courseware.models import Version
 from courseware.studio import serving, store
 from courseware.studio.checking import faults_in
-from courseware.studio.pieces import FOLDERS, digest_of, files_at, piece_at, pieces_in, write
+from courseware.studio.pieces import (
+    FOLDERS,
+    RUBRIC,
+    digest_of,
+    files_at,
+    piece_at,
+    pieces_in,
+    write,
+)
 from courseware.studio.publishing import candidate
+from labs import rubrics
+from labs.catalogue import labs
+from labs.rubric_editions import current
+from labs.rubric_edits import apply, effect_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +36,10 @@ if TYPE_CHECKING:
 
     from courseware.served import Tree
     from courseware.studio.pieces import Files
+    from labs.rubrics import Rubric
 
+FROM_FILES = "The rubric in the lab's files was changed"
+"""What learners whose points it moved read."""
 type What = Literal["created", "changed", "unchanged", "newer here", "gone", "withdrawn", "refused"]
 
 
@@ -72,13 +87,37 @@ def sync(files: Tree, *, withdraw: bool = False, dry_run: bool = False) -> list[
     rows += [_taken(path, each, is_new=path not in known) for path, each in changed.items()]
     if not dry_run:
         _take_in(known, changed, held, seen)
+        _rescore(changed)
     return sorted(rows, key=lambda row: row.path)
 
 
 def _taken(path: str, files: Files, *, is_new: bool) -> Row:
     if not files:
         return Row(path, "withdrawn", "has no files any more")
-    return Row(path, "created" if is_new else "changed")
+    if is_new:
+        return Row(path, "created")
+    new = _new_rubric(path, files)
+    says = f"its rubric {effect_of(current(piece_at(path).name), new).sentence}" if new else ""
+    return Row(path, "changed", says)
+
+
+def _new_rubric(path: str, files: Files) -> Rubric | None:
+    """Return the rubric that a lab's files have, if it is another than the one that points stand under."""
+    piece = piece_at(path)
+    if piece.kind != "lab" or RUBRIC not in files or piece.name not in labs():
+        return None
+    found = rubrics.read(files[RUBRIC].decode(), f"{piece.name}/{RUBRIC}")
+    return None if found == current(piece.name).rubric else found
+
+
+def _rescore(changed: Mapping[str, Files]) -> None:
+    """Carry released points over to the rubrics that files brought."""
+    for path, files in changed.items():
+        new = _new_rubric(path, files)
+        if new is not None:
+            name = piece_at(path).name
+            based_on = current(name).number
+            apply(name, new, based_on=based_on, author=None, reason=FROM_FILES, from_course=True)
 
 
 def _common() -> dict[str, str]:
