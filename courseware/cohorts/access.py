@@ -15,7 +15,7 @@ from courseware.people import may_author, signed_in
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from django.db.models import QuerySet
+    from django.db.models import Manager, Model, QuerySet
     from django.http import HttpRequest
 
     from courseware.models import User
@@ -72,3 +72,8 @@ def labelled(cohort: Cohort) -> list[str]:
     """Return the labels that people in a cohort have, sorted."""
     rows = cohort.memberships.filter(~Q(labels=[])).values_list("labels", flat=True)
     return sorted({label for labels in rows for label in labels})
+
+
+def held[M: Model](rows: Manager[M] | QuerySet[M], request: HttpRequest) -> QuerySet[M]:
+    """Return rows that nobody else changes until this request has: locked if it writes, which needs a transaction."""
+    return rows.select_for_update() if request.method == "POST" else rows.all()

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from courseware.cohorts.access import labelled, managed_or_404
+from courseware.cohorts.access import held, labelled, managed_or_404
 from courseware.cohorts.assigned import item_of
 from courseware.cohorts.forms import (
     AnnouncementForm,
@@ -22,7 +22,7 @@ from courseware.cohorts.forms import (
     fields_of,
 )
 from courseware.cohorts.views import INVALID, managed_page
-from courseware.models import Membership, Override
+from courseware.models import Cohort, Membership, Override
 from courseware.people import instructor_required, learner_required, signed_in
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from django.forms import BaseForm
     from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
-    from courseware.models import Assignment, Cohort
+    from courseware.models import Assignment
 
 _DATES = ("When", "Empty opens at once, or is never due.", ("opens_at", "due_at"))
 _LATE = (
@@ -112,10 +112,12 @@ def new(request: HttpRequest) -> HttpResponseBase:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @learner_required
+@transaction.atomic
 def edit(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     """Change a cohort's name and dates, and whether people may join."""
     found = managed_or_404(request, public_id)
     name = str(found)
+    found = held(Cohort.objects.all(), request).get(pk=found.pk)
     form = CohortForm(request.POST or None, instance=found)
     if form.is_valid():
         form.save()
@@ -138,10 +140,11 @@ def edit(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @learner_required
+@transaction.atomic
 def assignment(request: HttpRequest, public_id: UUID, pk: int | None = None) -> HttpResponseBase:
     """Assign something to a cohort, or change by when."""
     cohort = managed_or_404(request, public_id)
-    found = get_object_or_404(cohort.assignments, pk=pk) if pk else None
+    found = get_object_or_404(held(cohort.assignments, request), pk=pk) if pk else None
     form = AssignmentForm(request.POST or None, instance=found, cohort=cohort)
     if form.is_valid() and _is_saved(form):
         messages.success(request, f"{item_of(form.instance).title}: saved.")
@@ -191,10 +194,12 @@ def drop_assignment(request: HttpRequest, public_id: UUID, pk: int) -> HttpRespo
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @learner_required
+@transaction.atomic
 def override(request: HttpRequest, public_id: UUID, pk: int | None = None) -> HttpResponseBase:
     """Give a person or a label other terms, or change them."""
     cohort = managed_or_404(request, public_id)
-    found = get_object_or_404(cohort.overrides, pk=pk) if pk else Override(cohort=cohort)
+    rows = held(cohort.overrides, request)
+    found = get_object_or_404(rows, pk=pk) if pk else Override(cohort=cohort)
     form = OverrideForm(
         request.POST or None,
         instance=found,

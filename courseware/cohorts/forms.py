@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
@@ -48,7 +49,46 @@ class JoinForm(forms.Form):
     )
 
 
-class CohortForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic when it runs
+class _SeenForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic when it runs
+    """A form that knows what its page showed: it overwrites nothing that its sender has not seen."""
+
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["seen"].initial = self._stands = self._digest()
+
+    def _digest(self) -> str:
+        """Return what tells apart what is stored, as the fields show it."""
+        own = {
+            name: str(self.get_initial_for_field(field, name))
+            for name, field in self.fields.items()
+        }
+        return hashlib.sha256(repr(sorted(own.items())).encode()).hexdigest()[:16]
+
+    def clean(self) -> dict[str, Any]:
+        said: dict[str, Any] = super().clean() or {}
+        seen = said.pop("seen", "")
+        if self.instance.pk and seen and seen != self._stands:
+            self.add_error(None, self._changed())
+            # Whoever sends it again has read what stands there.
+            self.data = {**dict(self.data.items()), "seen": self._stands}
+        return said
+
+    def _changed(self) -> str:
+        now = "; ".join(
+            f"{self[name].label.lower()}: {self.get_initial_for_field(self.fields[name], name) or 'nothing'}"
+            for name in self.changed_data
+            if name != "seen"
+        )
+        return (
+            "Not saved: somebody changed this after your page was opened. "
+            + (f"Where yours differs, it says now: {now}. " if now else "")
+            + "Your entries stand here; save again to put them in its place."
+        )
+
+
+class CohortForm(_SeenForm):
     class Meta:
         model = Cohort
         fields: ClassVar[list[str]] = ["name", "starts_on", "ends_on", "is_open"]
@@ -69,7 +109,7 @@ class CohortForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic when 
         return said
 
 
-class _TermsForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic when it runs
+class _TermsForm(_SeenForm):
     """Dates and limits, the same for an assignment and for an override."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -208,7 +248,7 @@ class OverrideForm(_TermsForm):
         return said
 
 
-class MemberForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic when it runs
+class MemberForm(_SeenForm):
     labels = forms.CharField(
         required=False,
         max_length=400,
@@ -226,6 +266,7 @@ class MemberForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic when 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial["labels"] = ", ".join(self.instance.labels)
+        self.fields["seen"].initial = self._stands = self._digest()
 
     def clean_labels(self) -> list[str]:
         found = list(roster.labels_in(self.cleaned_data["labels"]))

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.db.models import F
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -14,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from courseware.cohorts import enrolment, roster
-from courseware.cohorts.access import managed_or_404
+from courseware.cohorts.access import held, managed_or_404
 from courseware.cohorts.assigned import item_of
 from courseware.cohorts.enrolment import Outcome
 from courseware.cohorts.forms import MemberForm, RosterForm
@@ -110,11 +111,13 @@ def _roster_page(
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @learner_required
+@transaction.atomic
 def member(request: HttpRequest, public_id: UUID, pk: int) -> HttpResponseBase:
     """Show a member, what holds for them in each assignment and why; with POST, change their place."""
     cohort = managed_or_404(request, public_id)
     rows = cohort.memberships.select_related("person", "cohort")
-    seat, saved = get_object_or_404(rows, pk=pk), get_object_or_404(rows, pk=pk)
+    seat = get_object_or_404(held(cohort.memberships.all(), request), pk=pk)
+    saved = get_object_or_404(rows, pk=pk)
     form = MemberForm(request.POST or None, instance=seat)
     if form.is_valid():
         form.save()
