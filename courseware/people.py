@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.utils import timezone
 
@@ -50,6 +51,13 @@ def seats_that_read(user: User) -> QuerySet[Membership]:
     return Membership.objects.present().filter(
         person=user, role__in=roles, cohort__archived_at=None
     )
+
+
+def count_who_read_everybody() -> int:
+    """Return how many people the site's roles let read what anybody wrote."""
+    roles = (User.Role.GRADER, User.Role.INSTRUCTOR)
+    people = User.objects.filter(is_active=True)
+    return people.filter(Q(role__in=roles) | Q(is_superuser=True)).count()
 
 
 def may_author(user: User | AnonymousUser | None) -> bool:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from courseware.people import instructor_required, signed_in
+from courseware.people import count_who_read_everybody, instructor_required, signed_in
 from labs import outcomes, reading_rules
 from labs.catalogue import labs
 from labs.models import ReadingRules
@@ -89,6 +89,8 @@ def _page(
         "has_own": slug in own,
         "moved": moved,
         "labs": [(spec, own.get(key)) for key, spec in labs().items()],
+        "holds": reading_rules.rules_of(slug),
+        "readers": count_who_read_everybody(),
         "trail": ReadingRules.objects.filter(lab_slug=slug).select_related("by")[:MOST_SHOWN],
     }
     return page(request, "labs/review_rules.html", context, status)

@@ -45,6 +45,8 @@ PLACE = (
 """Of a place in a cohort."""
 POINTS_CHANGE = ("title", "before", "of_before", "after", "of_after", "cause", "reason", "at")
 REGRADE = ("title", "reason", "status", "asked_at", "before", "after", "answer", "answered_at")
+TRAINING = ("lab_slug", "number", "started_at", "finished_at", "off", "most_off", "passed")
+"""Of a grader's try at a lab's training set."""
 _COMPUTED = {"prediction_commits": {"computed": F("answer__result__answer")}}
 """None until it is computed; from then on its station shows it."""
 
@@ -65,6 +67,7 @@ def everything_about(learner: User) -> dict[str, Any]:
             )
             for name, fields in SECTIONS.items()
         },
+        "training": list(learner.training_runs.order_by("pk").values(*TRAINING)),
         "cohorts": list(learner.memberships.order_by("pk").values(*PLACE)),
         "labs": [
             _attempt(attempt)

@@ -1,5 +1,7 @@
 """The guide for authors shows every block, with a source that the course takes and a picture of what it makes."""
 
+import re
+
 import pytest
 
 from courseware.gallery import AFTER, BEFORE, GUIDE, PICTURES, beside, examples, station_of
@@ -19,8 +21,13 @@ def test_every_kind_of_check_is_shown():
     assert {each.kind for each in SHOWN if each.block == "check"} == set(KINDS)
 
 
-def test_every_picture_belongs_to_a_source():
-    assert {path.name for path in PICTURES.iterdir()} == {each.picture.name for each in SHOWN}
+def test_every_picture_belongs_to_a_source_or_a_guide_and_each_is_there():
+    guides = [path for path in GUIDE.parent.glob("*.md") if path != GUIDE]
+    shown = {
+        name for path in guides for name in re.findall(r"\(pictures/([^)]+)\)", path.read_text())
+    }
+    shown |= {each.picture.name for each in SHOWN}
+    assert {path.name for path in PICTURES.iterdir()} == shown
     assert len({each.name for each in SHOWN}) == len(SHOWN)
 
 

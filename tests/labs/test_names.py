@@ -14,7 +14,15 @@ DESK = (
     *("review", "review-skip", "review-release", "review-without", "review-free"),
     *("review-story", "review-settle", "training-add"),
 )
-PLAIN = ("review-queue", "review-load", "review-keys", "regrades", "training", "review-agreement")
+PLAIN = (
+    "review-queue",
+    "review-load",
+    "review-keys",
+    "regrades",
+    "training",
+    "review-agreement",
+    "rubrics",
+)
 POINTS = [2, 1, 0, 2, 1]
 
 

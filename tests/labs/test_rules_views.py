@@ -99,6 +99,15 @@ def test_a_lab_that_there_is_not_has_no_rules(instructor_client):
     assert instructor_client.get(url("long-gone")).status_code == 404
 
 
+def test_too_few_readers_for_the_rules_are_told_of(instructor, instructor_client):
+    reading_rules.change("", {"second_percent": 20}, by=instructor, version=0)
+    assert "Nobody is left for a second reading" in text(instructor_client.get(url()))
+    UserFactory(role=User.Role.GRADER)
+    assert "Nobody is left to decide" in text(instructor_client.get(url(SLUG)))
+    UserFactory(role=User.Role.GRADER)
+    assert "Nobody is left" not in text(instructor_client.get(url()))
+
+
 @pytest.fixture
 def drawn(grader, instructor):
     """A review that is released and waits for its second reading."""
