@@ -66,5 +66,6 @@ class AnswerForm(forms.Form):
         choices = [(shown(stays), f"stays at {shown(stays)}: declined")]
         if item is not None and now is not None:
             more = (n for n in range(min(item.points, 0), max(item.points, 0) + 1) if n > stays)
-            choices += [(shown(n), f"{n} of {item.points}") for n in more]
+            of = f" of {item.points}" if item.points > 0 else ""
+            choices += [(shown(n), f"{n}{of}") for n in more]
         self.fields["points"].choices = choices  # type: ignore[attr-defined]

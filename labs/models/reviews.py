@@ -125,9 +125,9 @@ class PointsChange(models.Model):
     """The item as the learner read it then."""
     before = models.FloatField(null=True)
     after = models.FloatField(null=True)
-    of_before = models.PositiveSmallIntegerField(null=True)
-    """How many points the item was worth; null if it was not in the rubric."""
-    of_after = models.PositiveSmallIntegerField(null=True)
+    of_before = models.SmallIntegerField(null=True)
+    """How many points the item was worth, below 0 if it takes away; null if it was not in the rubric."""
+    of_after = models.SmallIntegerField(null=True)
     cause = models.CharField(max_length=8, choices=Cause)
     reason = models.TextField()
     by = models.ForeignKey(

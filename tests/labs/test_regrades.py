@@ -227,3 +227,17 @@ def test_a_request_handed_back_is_free(request_, other):
     regrades.hand_back(request_, other)
     request_.refresh_from_db()
     assert regrades.standing(request_, other, timezone.now()) == Standing.FREE
+
+
+def test_points_that_an_item_takes_away_can_be_given_back(grader, other):
+    now = timezone.now()
+    attempt = AttemptFactory(lab_slug="fine-on-average")
+    items = items_of(attempt)
+    taken = next(item for item in items if item.takes_away)
+    points = {item.key: max(0, item.points) for item in items} | {taken.key: taken.points}
+    ReviewFactory(attempt=attempt, points=points, claimed_by=grader, released_at=now)
+    outcome = outcomes.settle(attempt, now)
+    request = regrades.ask(outcome, taken.key, WHY)
+    assert answer(request, other, points=0) == Status.UPHELD
+    change = outcome.changes.get()
+    assert (change.before, change.after, change.of_after) == (taken.points, 0, taken.points)
