@@ -13,6 +13,7 @@ from django.test import RequestFactory
 from django.utils.safestring import mark_safe
 
 from courseware.glossary import GlossaryError, glossary
+from courseware.harmless import harms
 from courseware.models import User
 from labs.views.prose import html_of
 from lessons import content, pages, predictions, symptoms
@@ -148,6 +149,8 @@ def _context(
     if path.name == "brief.md" or (path.parent / "lab.toml").is_file():
         source = source_of(path)
         refuse_unknown_terms(path, source.splitlines())
+        for line, said in harms(source):
+            raise ContentError(f"{path}:{line}: {said}")
         return "lab", {"html": html_of(source)}, 0
     return "drill", {"html": _safe(text_html(path))}, 0
 

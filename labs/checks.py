@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.core.checks import CheckMessage, Error, register
 
 from courseware.glossary import unknown_terms
+from courseware.harmless import harms
 from labs import console, plays, pool, rubrics
 from labs.catalogue import folder_of, lab, labs, text_of
 from labs.instruments.registry import SIGNALS
@@ -60,6 +61,8 @@ def _wrong_texts(key: str, slug: str) -> Iterator[str]:
         if not (folder_of(key) / name).is_file():
             yield f"{slug}/{name}: there is no such file; every lab's folder needs one"
             continue
+        for line, said in harms(text_of(key, name)):
+            yield f"{slug}/{name}:{line}: {said}"
         for line, term in unknown_terms(text_of(key, name)):
             yield f"{slug}/{name}:{line}: no keyword is called {term!r}; write it into lessons/content/glossary.toml"
 

@@ -19,6 +19,7 @@ from pymdownx.blocks import BlocksExtension
 from pymdownx.blocks.block import Block as MarkdownBlock
 
 from courseware.glossary import Keywords, tightened
+from courseware.harmless import Harmless
 from labs.charts.numbers import bound
 
 LAYERS = ("boundary", "overload", "memory", "compatibility", "lifetime")
@@ -235,16 +236,21 @@ class _Blocks(BlocksExtension):  # type: ignore[misc]  # pymdown has no types
 
 class _Marks(Extension):
     def extendMarkdown(self, md: markdown.Markdown) -> None:  # noqa: N802
-        # The outline has refused HTML already; this makes sure that none is passed through.
-        md.preprocessors.deregister("html_block")
-        md.inlinePatterns.deregister("html")
         md.inlinePatterns.register(_LayerProcessor(_LAYER_MARK, md), "layer", 174)
         md.treeprocessors.register(_Furniture(md), "furniture", 5)
 
 
 def _converter(*, is_open: str = "") -> markdown.Markdown:
     return markdown.Markdown(
-        extensions=["tables", "fenced_code", "sane_lists", _Blocks(), _Marks(), Keywords(is_open)],
+        extensions=[
+            "tables",
+            "fenced_code",
+            "sane_lists",
+            _Blocks(),
+            _Marks(),
+            Keywords(is_open),
+            Harmless(),
+        ],
         extension_configs={"tables": {"use_align_attribute": True}},
         output_format="html",
     )

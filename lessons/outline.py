@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from courseware.harmless import harms
 from lessons.numbers import SHOWN, no_such_number
 
 if TYPE_CHECKING:
@@ -82,10 +83,6 @@ class Block:
 _HEADER = re.compile(r"/// ?(?P<name>[a-z-]+)(?: \| (?P<argument>.+))?")
 _OPTION = re.compile(r" {4}(?P<name>[a-z][a-z0-9_]*): (?P<value>.+)")
 _VALUE = re.compile(r"\{\{ ?(?P<name>[a-z0-9_.]+) ?\}\}")
-_CODE = re.compile(r"`[^`]*`")
-_HTML = re.compile(r"<[A-Za-z/!?]")
-_LINK = re.compile(r"\]\((?P<target>[^)]*)\)")
-_SOUND_TARGET = re.compile(r"(https://|/|#)\S+")
 
 
 def words_in(text: str) -> int:
@@ -96,9 +93,10 @@ def words_in(text: str) -> int:
 def blocks_of(lines: list[str], first_line: int = 1) -> list[Block | str]:
     """Split a source into its blocks and the lines between them.
 
-    Raises SourceError for an unknown block, one that never closes, HTML, an unknown ``{{ number }}``
-    or a link that is neither https nor on this site.
+    Raises SourceError for an unknown block, one that never closes, an unknown ``{{ number }}``, and what no text of
+    the course may hold: HTML, or a link that is neither https nor on this site.
     """
+    _refuse_harms(lines, first_line)
     parts: list[Block | str] = []
     block: Block | None = None
     fenced = 0
@@ -107,7 +105,7 @@ def blocks_of(lines: list[str], first_line: int = 1) -> list[Block | str]:
             fenced = 0 if fenced else number
         elif not fenced and "\t" in raw[: len(raw) - len(raw.lstrip())]:
             raise SourceError(number, "a tab begins this line: indent with spaces")
-        line = raw if raw.startswith("/// ") else _sound(raw, number, fenced=bool(fenced))
+        line = raw if raw.startswith("/// ") else _filled(raw, number)
         if fenced or not line.startswith("///"):
             _add(parts, block, line, number)
         elif line.rstrip() == "///":
@@ -126,6 +124,11 @@ def blocks_of(lines: list[str], first_line: int = 1) -> list[Block | str]:
             block.line, f"the block “{block.name}” is never closed: end it with “///”"
         )
     return parts
+
+
+def _refuse_harms(lines: list[str], first_line: int) -> None:
+    for number, said in harms("\n".join(lines)):
+        raise SourceError(first_line + number - 1, said)
 
 
 def _add(parts: list[Block | str], block: Block | None, line: str, number: int) -> None:
@@ -154,7 +157,7 @@ def _opened(line: str, number: int) -> Block:
     name = match["name"] if match else line[3:].strip()
     if match is None or name not in SPECS:
         raise SourceError(number, f"no block is called {name!r}; there are {', '.join(SPECS)}")
-    argument = _sound(match["argument"] or "", number, fenced=False).strip()
+    argument = _filled(match["argument"] or "", number).strip()
     if bool(argument) != bool(SPECS[name].argument):
         wanted = SPECS[name].argument
         raise SourceError(
@@ -163,17 +166,8 @@ def _opened(line: str, number: int) -> Block:
     return Block(name, argument, number)
 
 
-def _sound(line: str, number: int, *, fenced: bool) -> str:
+def _filled(line: str, number: int) -> str:
     """Return the line with its numbers filled in."""
-    if not fenced:
-        prose = _CODE.sub("", line)
-        if _HTML.search(prose):
-            raise SourceError(
-                number, "HTML is not allowed here: write Markdown, or `<` in backticks"
-            )
-        for link in _LINK.finditer(prose):
-            if not _SOUND_TARGET.fullmatch(link["target"]):
-                raise SourceError(number, f"link to {link['target']!r}: write https://…, /… or #…")
 
     def fill(match: re.Match[str]) -> str:
         name = match["name"]

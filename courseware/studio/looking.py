@@ -15,7 +15,7 @@ from courseware import previewing, served
 from courseware.glossary import GlossaryError, glossary
 from courseware.served import PINNED, Tree
 from courseware.studio.pieces import write
-from labs import catalogue, plays
+from labs import catalogue, plays, rubrics
 from labs import checks as lab_checks
 from labs.plays import PlayError
 from labs.specs import SpecError
@@ -64,6 +64,8 @@ def look_at(piece: Piece, files: Files, name: str, asked: Mapping[str, str] | No
             faults = tuple(_faults(piece, path, name))
         except FAULTS as error:
             faults = tuple(str(error).splitlines())
+        except UnicodeDecodeError:
+            faults = (f"{name}: is not UTF-8: save the file in UTF-8",)
         except FileNotFoundError as error:
             faults = (f"{Path(error.filename).name}: there is no such file; this piece needs one",)
         preview, spec = None, None
@@ -118,6 +120,8 @@ def _faults(piece: Piece, path: Path, name: str) -> Iterator[str]:
     if piece.kind == "lab" and name == "lab.toml":
         catalogue.lab(key)
         yield from (each.msg for each in lab_checks.faults_of(key))
+    elif piece.kind == "lab" and name == rubrics.FILE:
+        yield from lab_checks.rubric_faults(key, catalogue.lab(key))
     elif piece.kind == "lab" and name.startswith("plays/"):
         plays.load_play(key, Path(name).stem)
     elif piece.kind == "lesson" and not name.endswith(".md"):

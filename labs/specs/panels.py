@@ -82,5 +82,6 @@ def _prices(instruments: dict[str, Any], signal: str | None) -> list[int]:
         for each in instruments.values()
         if isinstance(each, dict)
         and isinstance(each.get("cost_s"), int)
-        and signal in each.get("signals", ())
+        and isinstance(each.get("signals"), list)
+        and signal in each["signals"]
     ]

@@ -46,6 +46,13 @@ def test_a_file_that_is_not_a_lab_is_left_for_validation(data):
     assert with_panels(data) is data
 
 
+@pytest.mark.parametrize("signals", [0, True, "text", {}, None])
+def test_what_is_no_list_of_signals_is_left_for_validation(signals):
+    odd = {"title": "Odd", "command": "x", "cost_s": 5, "signals": signals}
+    data = {"instruments": {"odd": odd}, "signals": {"ttft_p95_s": {}}, "fleet": {}}
+    assert with_panels(data)["instruments"]["odd"] == odd
+
+
 def test_the_panel_of_what_rang_is_the_alarms(spec):
     assert spec.alarm.signal == "ttft_p95_s"
     assert spec.instruments["dashboard_ttft"].is_alarm
