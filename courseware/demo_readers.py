@@ -30,6 +30,8 @@ TWICE_PERCENT = 60
 LEFT_TO_READ = 5
 """Every so many-th explanation stays in the queue, so that there is one."""
 CASES = 4
+ASKING = 0.4
+"""Share of those who may ask for another look that do."""
 COMMENTS = (
     "You name what runs out. Say over which minutes you measured, and the next point is yours.",
     "The numbers are there and they are yours. What would have told you that you are wrong?",
@@ -179,18 +181,20 @@ def _train(
 
 
 def _ask(settled: Sequence[ReviewOutcome], readers: Sequence[Reader], draws: Random) -> None:
-    """Let every fourth learner ask about an item that lacks points, and have every other request answered."""
-    for place, outcome in enumerate(settled[::4]):
+    """Let some learners ask about the first item that lacks points, and have every other request answered."""
+    now = timezone.now()
+    asked = 0
+    for outcome in settled:
         keys = [item.key for item in items_of(outcome.attempt)]
-        now = timezone.now()
         key = next((key for key in keys if not regrades.why_not(outcome, key, now)), None)
-        if key is None:
+        if key is None or draws.random() > ASKING:
             continue
         request = regrades.ask(outcome, key, draws.choice(REASONS))
+        asked += 1
         may = [
             each for each in readers if regrades.open_to(each.user).filter(pk=request.pk).exists()
         ]
-        if may and place % 2 == 0:
+        if may and asked % 2:
             _answer(request, outcome, may[0])
 
 
