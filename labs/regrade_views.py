@@ -15,17 +15,23 @@ from courseware.people import reader_required, signed_in
 from labs import regrades
 from labs.models import Action, RegradeRequest, ReviewOutcome
 from labs.names import author_of
+from labs.reading_rules import rules_of_all
 from labs.regrade_forms import AnswerForm
 from labs.regrades import Conflict, Standing
 from labs.review_desk import desk_of, pseudonym, waited
 from labs.review_rows import ALMOST_A_MINUTE, page
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from uuid import UUID
 
     from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
+    from labs.models import ReadingRules
+
 MOST_SHOWN = 50
+OWNERS = {"free": "free", "yours": "yours", "taken": "held by others"}
+"""What the list may be narrowed to: a request's standing, and the word for it."""
 
 
 @never_cache
@@ -92,13 +98,17 @@ def _request_or_404(request: HttpRequest, public_id: UUID) -> RegradeRequest:
     return found
 
 
-def _row(found: RegradeRequest, request: HttpRequest) -> dict[str, object]:
+def _row(
+    found: RegradeRequest, request: HttpRequest, rules: Mapping[str, ReadingRules] | None = None
+) -> dict[str, object]:
     reader, now = signed_in(request), timezone.now()
     left = found.lease_until - now if found.lease_until else None
     return {
         "request": found,
         "name": pseudonym(found.attempt.public_id),
-        "author": author_of(found.attempt, reader),
+        "author": author_of(
+            found.attempt, reader, rules[found.attempt.lab_slug] if rules else None
+        ),
         "lab": found.attempt.spec.title,
         "waited": waited(now - found.asked_at),
         "standing": regrades.standing(found, reader, now),
@@ -110,11 +120,18 @@ def _index(
     request: HttpRequest, *, conflict: RegradeRequest | None = None, status: int = 200
 ) -> HttpResponse:
     reader = signed_in(request)
-    waiting = list(regrades.waiting(reader)[: MOST_SHOWN + 1])
+    waiting, answered = list(regrades.waiting(reader)), list(regrades.answered(reader)[:MOST_SHOWN])
+    rules = rules_of_all(each.attempt.lab_slug for each in (*waiting, *answered))
+    rows = [_row(each, request, rules) for each in waiting]
+    whose = request.GET.get("whose", "")
+    shown = [row for row in rows if row["standing"] == whose] if whose in OWNERS else rows
     context = {
-        "rows": [_row(each, request) for each in waiting[:MOST_SHOWN]],
-        "more": len(waiting) > MOST_SHOWN,
-        "answered": [_row(each, request) for each in regrades.answered(reader)[:MOST_SHOWN]],
+        "rows": shown[:MOST_SHOWN],
+        "more": len(shown) > MOST_SHOWN,
+        "of": len(rows),
+        "whose": whose,
+        "owners": OWNERS.items(),
+        "answered": [_row(each, request, rules) for each in answered],
         "conflict": conflict and _row(conflict, request),
     }
     return page(request, "labs/regrades.html", context, status)

@@ -135,3 +135,23 @@ def test_of_two_who_claim_the_second_gets_the_list(grader_client, instructor, as
     answer = grader_client.post(reverse("labs:regrade-claim", args=[asked.public_id]))
     assert answer.status_code == 409
     assert f"{instructor} took it before you." in text(answer)
+
+
+def test_the_list_is_narrowed_to_an_owner(grader_client, grader, asked, desk):
+    def shows(whose):
+        return desk in grader_client.get(reverse(LIST), {"whose": whose}).content.decode()
+
+    assert [shows(each) for each in ("", "free", "yours", "taken", "odd")] == [
+        *(True, True, False, False, True)
+    ]
+    regrades.claim(asked, grader)
+    assert [shows(each) for each in ("free", "yours")] == [False, True]
+
+
+def test_the_list_takes_as_many_queries_for_ten_as_for_one(
+    grader_client, asked, django_assert_max_num_queries
+):
+    for item in items_of(asked.attempt)[2:3]:
+        regrades.ask(asked.attempt.review_outcome, item.key, WHY)
+    with django_assert_max_num_queries(11):
+        grader_client.get(reverse(LIST))
