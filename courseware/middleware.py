@@ -10,12 +10,12 @@ from django.conf import settings
 from django.http import Http404
 from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import render
-from django.views.defaults import page_not_found
 from servestatic.middleware import ServeStaticMiddleware
 from servestatic.responders import MissingFileError
 
 from courseware import served
 from courseware.studio import serving, trials
+from courseware.views import not_there
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,7 +113,7 @@ class our_own_404:  # noqa: N801  it is used like a function
             response, "_csp_config"
         )
         if settings.DEBUG and is_technical:
-            return page_not_found(request, exception=Http404())
+            return not_there(request, Http404())
         return response
 
 

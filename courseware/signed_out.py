@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import BadRequest, SuspiciousOperation
+from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -16,7 +18,19 @@ if TYPE_CHECKING:
 
 STOP_POLLING = 286
 """htmx swaps what comes with it, and asks no more by the clock."""
-_NOT_TYPED = ("csrfmiddlewaretoken", "bookmark", "hint", "next", "try", "wanted")
+_NOT_TYPED = (
+    "asked_from",
+    "bookmark",
+    "csrfmiddlewaretoken",
+    "do",
+    "edition",
+    "hint",
+    "next",
+    "then",
+    "try",
+    "version",
+    "wanted",
+)
 _LONGEST_SHOWN = 5000
 
 
@@ -29,6 +43,16 @@ def typed_in(request: HttpRequest) -> list[tuple[str, str]]:
         for text in texts
         if text.strip()
     ]
+
+
+def typed_in_time(request: HttpRequest) -> list[tuple[str, str]]:
+    """Return what ``typed_in`` does; nothing for a request without a form, or with one that cannot be read."""
+    if request.method != "POST":
+        return []
+    try:
+        return typed_in(request)
+    except (BadRequest, SuspiciousOperation, MultiPartParserError, OSError):
+        return []
 
 
 def page_of_form(request: HttpRequest) -> str:

@@ -5,6 +5,9 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from courseware import views
 
+handler403 = views.not_allowed
+handler404 = views.not_there
+
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.home, name="home"),
     path("account/", views.account, name="account"),

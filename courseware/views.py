@@ -22,7 +22,7 @@ from courseware.cohorts.shown import announcements
 from courseware.models import Membership, User
 from courseware.navigation import THEMES
 from courseware.people import learner_required, signed_in, spend_sign_in_link
-from courseware.signed_out import beside, page_of_form, typed_in
+from courseware.signed_out import beside, page_of_form, typed_in, typed_in_time
 from courseware.tasks import PULSE_KEY
 
 if TYPE_CHECKING:
@@ -114,3 +114,13 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
         return beside(request, "_old_form.html", {})
     context = {"reason": reason, "typed": typed_in(request), "back": page_of_form(request)}
     return render(request, "403_csrf.html", context, status=403)
+
+
+def not_there(request: HttpRequest, exception: Exception) -> HttpResponseBase:  # noqa: ARG001
+    """Answer with a 404. A form for what is not there, or is not there any more, gets back what was typed."""
+    return render(request, "404.html", {"typed": typed_in_time(request)}, status=404)
+
+
+def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponseBase:  # noqa: ARG001
+    """Answer with a 403. A form whose sender has lost the right to send it gets back what was typed."""
+    return render(request, "403.html", {"typed": typed_in_time(request)}, status=403)

@@ -15,6 +15,7 @@ from courseware.people import reader_required, signed_in
 from labs import regrades
 from labs.models import Action, RegradeRequest, ReviewOutcome
 from labs.names import author_of
+from labs.readable import is_readable
 from labs.reading_rules import rules_of_all
 from labs.regrade_forms import AnswerForm
 from labs.regrades import Conflict, Standing
@@ -22,7 +23,7 @@ from labs.review_desk import desk_of, pseudonym, waited
 from labs.review_rows import ALMOST_A_MINUTE, page
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from uuid import UUID
 
     from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -93,7 +94,7 @@ def claim(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
 def _request_or_404(request: HttpRequest, public_id: UUID) -> RegradeRequest:
     """Return a request; about one's own attempt, or one that one has read, it is a 404."""
     found = regrades.open_to(signed_in(request)).filter(public_id=public_id).first()
-    if found is None:
+    if found is None or not is_readable(found.attempt):
         raise Http404
     return found
 
@@ -116,11 +117,16 @@ def _row(
     }
 
 
+def _readable(found: Iterable[RegradeRequest]) -> list[RegradeRequest]:
+    return [each for each in found if is_readable(each.attempt)]
+
+
 def _index(
     request: HttpRequest, *, conflict: RegradeRequest | None = None, status: int = 200
 ) -> HttpResponse:
     reader = signed_in(request)
-    waiting, answered = list(regrades.waiting(reader)), list(regrades.answered(reader)[:MOST_SHOWN])
+    waiting = _readable(regrades.waiting(reader))
+    answered = _readable(regrades.answered(reader)[:MOST_SHOWN])
     rules = rules_of_all(each.attempt.lab_slug for each in (*waiting, *answered))
     rows = [_row(each, request, rules) for each in waiting]
     whose = request.GET.get("whose", "")

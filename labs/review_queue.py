@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from labs import reviews
 from labs.models import GraderSettings, Review, ReviewReturn
+from labs.readable import is_readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -92,6 +93,9 @@ def take_next(grader: User, *, asked_from: datetime | None = None) -> Review | N
 def _first_taken(grader: User, keys: Iterable[int]) -> Review | None:
     """Claim the first of some reviews that is still free at the moment of the write."""
     for pk in keys:
+        found = reviews.open_to(grader).filter(pk=pk).first()
+        if found is None or not is_readable(found.attempt):
+            continue
         now = timezone.now()
         free = Review.objects.filter(pk=pk).free(now)
         if free.update(claimed_by=grader, claimed_at=now, lease_until=now + reviews.LEASE):

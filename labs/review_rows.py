@@ -14,6 +14,7 @@ from django.shortcuts import render
 from courseware.people import may_author, signed_in
 from labs import outcomes, review_keys, review_queue, reviews
 from labs.names import author_of
+from labs.readable import is_readable
 from labs.reading_rules import rules_of_all
 from labs.review_desk import pseudonym, waited
 from labs.review_points import points_of, total_of
@@ -62,7 +63,8 @@ class Row:
 
 
 def rows_of(found: Sequence[Review], grader: User, now: datetime) -> list[Row]:
-    """Return reviews as rows; instructors are told how often each was skipped."""
+    """Return reviews as rows, without those whose lab cannot be read any more; instructors are told of skips."""
+    found = [each for each in found if is_readable(each.attempt)]
     skips = review_queue.skips_of(found) if may_author(grader) else {}
     still_open = outcomes.open_readings(each.attempt_id for each in found if each.released_at)
     untrained = untrained_labs(grader) if any(each.released_at for each in found) else set()
@@ -121,7 +123,8 @@ def queue_of(grader: User, now: datetime) -> dict[str, Any]:
     waiting = reviews.waiting(grader)
     shown = list(waiting[:MOST_ROWS])
     rows = rows_of(shown, grader, now)
-    count = len(rows) if len(rows) < MOST_ROWS else waiting.count()
+    count = len(shown) if len(shown) < MOST_ROWS else waiting.count()
+    count -= len(shown) - len(rows)
     return {"rows": rows, "count": count, "more": count - len(rows)}
 
 
@@ -141,9 +144,12 @@ def page(
 
 
 def review_or_404(request: HttpRequest, public_id: UUID) -> Review:
-    """Return a review; the address of an attempt leads to its first. One's own attempt is a 404, as one never marked."""
+    """Return a review; the address of an attempt leads to its first.
+
+    One's own attempt is a 404, as is one never marked and one whose lab cannot be read any more.
+    """
     asked = Q(public_id=public_id) | Q(attempt__public_id=public_id, reading=1)
     found = reviews.open_to(signed_in(request)).filter(asked).first()
-    if found is None:
+    if found is None or not is_readable(found.attempt):
         raise Http404
     return found

@@ -198,7 +198,7 @@ def release(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
         "of": rubric.most,
         "rules": rules_of(review.attempt.lab_slug),
     }
-    return render(request, "labs/review_release.html", context)
+    return page(request, "labs/review_release.html", context)
 
 
 def _release(request: HttpRequest, review: Review) -> HttpResponseBase:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.db.models import F, Q
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
 from courseware.admission import whose_work_is_read_by
@@ -242,5 +243,8 @@ def _is_that(review: Review, version: int, draft: Draft) -> bool:
 
 
 def conflict_over(review: Review, grader: User) -> Conflict:
-    """Return why a guarded write matched nothing: what the review is by now."""
-    return Conflict(open_to(grader).get(pk=review.pk), grader)
+    """Return why a guarded write matched nothing: what the review is by now.
+
+    Raises Http404 if it is nothing to this grader any more: it was settled without them, or they may not read it.
+    """
+    return Conflict(get_object_or_404(open_to(grader), pk=review.pk), grader)

@@ -17,6 +17,7 @@ from courseware.people import may_author
 from labs.catalogue import labs
 from labs.models import Review, TrainingAnswer, TrainingCase, TrainingRun
 from labs.moderation import mean_off
+from labs.readable import is_readable
 from labs.reading_rules import rules_of, rules_of_all
 
 if TYPE_CHECKING:
@@ -100,7 +101,8 @@ def begin(grader: User, lab_slug: str) -> TrainingRun | None:
     if found is not None:
         return found
     number = runs.count() + 1
-    cases = sorted(cases_for(grader, lab_slug), key=lambda each: _place(grader, number, each))
+    usable = [each for each in cases_for(grader, lab_slug) if is_readable(each.attempt)]
+    cases = sorted(usable, key=lambda each: _place(grader, number, each))
     if not cases:
         return None
     try:
@@ -166,7 +168,9 @@ def passed_by(lab_slugs: Sequence[str]) -> Mapping[str, list[TrainingRun]]:
 
 
 def _left(run: TrainingRun, answered: set[int]) -> list[TrainingCase]:
-    """Return the cases of a try that are still to be done; what was taken out of the set is none."""
+    """Return the cases of a try that are still to be done; what was taken out, or cannot be read any more, is none."""
     cases = TrainingCase.objects.filter(pk__in=run.cases, removed_at=None)
-    by_key = {each.pk: each for each in cases.select_related("attempt")}
+    by_key = {
+        each.pk: each for each in cases.select_related("attempt") if is_readable(each.attempt)
+    }
     return [by_key[key] for key in run.cases if key in by_key and key not in answered]

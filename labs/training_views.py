@@ -15,6 +15,7 @@ from courseware.people import instructor_required, may_author, reader_required, 
 from labs import training
 from labs.catalogue import labs
 from labs.models import Action, ReviewOutcome, TrainingCase, TrainingRun
+from labs.readable import is_readable
 from labs.reading_rules import rules_of, rules_of_all
 from labs.review_desk import desk_of, pseudonym
 from labs.review_points import by_item, items_of
@@ -80,7 +81,11 @@ def lab(request: HttpRequest, slug: str) -> HttpResponseBase:
         "progress": progress,
         "rules": rules_of(slug),
         "runs": TrainingRun.objects.filter(grader=reader, lab_slug=slug),
-        "answers": [_row(each) for each in training.answered_in(progress.run)]
+        "answers": [
+            _row(each)
+            for each in training.answered_in(progress.run)
+            if is_readable(each.case.attempt)
+        ]
         if progress.run
         else [],
         "is_staff": is_staff,
@@ -114,6 +119,8 @@ def _case_or_404(reader: User, slug: str, public_id: UUID) -> tuple[TrainingCase
     rows = TrainingCase.objects.select_related("attempt", "by").filter(public_id=public_id)
     found = rows.first()
     if run is None or found is None or found.pk not in run.cases or slug not in labs():
+        raise Http404
+    if not is_readable(found.attempt):
         raise Http404
     return found, run
 
