@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import BadRequest
-from django.shortcuts import get_object_or_404
+from django.http import Http404
 
 from courseware.models import Draft
 from courseware.studio import drafts
@@ -39,16 +39,24 @@ class Stage:
     of: int
 
 
+def draft(public_id: UUID) -> Draft | None:
+    return Draft.objects.select_related("by", "last_by").filter(public_id=public_id).first()
+
+
 def draft_or_404(public_id: UUID) -> Draft:
-    return get_object_or_404(Draft.objects.select_related("by", "last_by"), public_id=public_id)
+    found = draft(public_id)
+    if found is None:
+        raise Http404
+    return found
 
 
 def file_of(found: Draft, asked: str) -> str:
     """Return the file that a page is about: the one that was asked for, else the one that one begins with."""
     if asked in found.texts:
         return asked
-    first = [name for name in ("lab.toml", "drill.toml", "lesson.toml") if name in found.texts]
-    return (first or sorted(found.texts))[0]
+    first = [name for name in ("lab.toml", "drill.toml") if name in found.texts]
+    texts = sorted(name for name in found.texts if name.endswith(".md"))
+    return (first or texts or sorted(found.texts))[0]
 
 
 def typed_in(request: HttpRequest) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 CONTEXT = 3
+_FROM = re.compile(r"\+(\d+)")
 MOST_LINES = 2000
 """Of one file's difference; the rest is counted."""
 
@@ -66,7 +68,7 @@ def _lines(before: str, after: str) -> Iterator[Line]:
         if number < 2:  # noqa: PLR2004  (the two names)
             continue
         if line.startswith("@@"):
-            yield Line("gap", line.split("@@")[1].strip())
+            yield Line("gap", f"from line {_FROM.findall(line)[0]}")
         else:
             kind = {"+": "new", "-": "gone"}.get(line[:1], "same")
             yield Line(kind, line[1:])

@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from courseware.people import instructor_required, signed_in
-from courseware.studio import drafts, proof_views, store, trials
+from courseware.studio import desk, drafts, proof_views, store, trials
 from courseware.studio.desk import (
     draft_or_404,
     file_of,
@@ -22,6 +22,7 @@ from courseware.studio.desk import (
     version_sent,
 )
 from courseware.studio.diffs import differences
+from courseware.studio.looking import Look
 from courseware.studio.pieces import piece_at
 from courseware.studio.titles import title_of
 
@@ -32,12 +33,16 @@ if TYPE_CHECKING:
 
     from courseware.models import Draft
 
+GONE = "This draft is gone: somebody published it or threw it away. Copy what you typed before you leave the page"
+
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @instructor_required
 def draft(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     """Show one file of a draft in an editor; with POST, save it and go where a button leads."""
+    if request.method == "POST" and desk.draft(public_id) is None:
+        return _gone(request)
     found = draft_or_404(public_id)
     if request.method == "POST":
         return _save(request, found)
@@ -48,7 +53,9 @@ def draft(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
 @instructor_required
 def look(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     """Answer with what is wrong with a text that is being typed, and how it would be shown. Nothing is stored."""
-    found = draft_or_404(public_id)
+    found = desk.draft(public_id)
+    if found is None:
+        return render(request, "studio/_look.html", {"look": Look((GONE,), None)})
     name = file_of(found, request.POST.get("file", ""))
     text = typed_in(request)
     return render(request, "studio/_look.html", looked_at(found, name, text))
@@ -163,3 +170,14 @@ def _page(
         **said,
     }
     return render(request, "studio/draft.html", context, status=status)
+
+
+def _gone(request: HttpRequest) -> HttpResponse:
+    """Hand back what was typed in a draft that somebody published or threw away meanwhile."""
+    piece = request.POST.get("piece", "")
+    context = {
+        "piece": piece if store.newest_of(piece) else "",
+        "file": request.POST.get("file", ""),
+        "text": typed_in(request),
+    }
+    return render(request, "studio/gone.html", context, status=410)

@@ -90,6 +90,11 @@ def save(draft: Draft, *, version: int, by: User, texts: Mapping[str, str | None
     for name in set(after) - set(draft.texts):
         refuse_name(draft, name)
     for name, text in after.items():
+        if "\x00" in text:
+            line = text.count("\n", 0, text.index("\x00")) + 1
+            raise Unfit(
+                f"{name}:{line}: holds U+0000, a sign that no text has: take out what was pasted there"
+            )
         if len(text) > MOST_CHARACTERS:
             raise Unfit(
                 f"{name} holds {len(text):,} characters; {MOST_CHARACTERS:,} at most: split it"

@@ -118,7 +118,9 @@ def _places(root: Path) -> Iterator[Path]:
 def files_at(place: Path) -> dict[str, bytes]:
     """Return the files of a piece on disk. Raises OSError, and ValueError for what a piece cannot hold."""
     if place.is_file():
-        return {place.name: place.read_bytes()}
+        data = place.read_bytes()
+        _refuse_no_text(place.name, data)
+        return {place.name: data}
     found: dict[str, bytes] = {}
     for path in sorted(place.rglob("*")):
         name = path.relative_to(place).as_posix()
@@ -129,9 +131,20 @@ def files_at(place: Path) -> dict[str, bytes]:
                 f"{place.name}/{name}: call files with small letters, digits, dots and hyphens, one folder deep at most"
             )
         found[name] = path.read_bytes()
+        _refuse_no_text(f"{place.name}/{name}", found[name])
     if sum(map(len, found.values())) > MOST_BYTES:
         raise ValueError(f"{place.name}: holds more than {MOST_BYTES:,} bytes; take something out")
     return found
+
+
+def _refuse_no_text(name: str, data: bytes) -> None:
+    if not name.endswith((".md", ".toml")):
+        return
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise ValueError(f"{name}:{line}: is not UTF-8: save the file in UTF-8") from error
 
 
 def write(files: Files, folder: Path) -> None:
@@ -155,4 +168,6 @@ def write_once(files: Files, folder: Path) -> Path:
             shutil.rmtree(making, ignore_errors=True)
             if not folder.is_dir():
                 raise
+    else:  # Somebody may have tidied the disk.
+        write({name: data for name, data in files.items() if not (folder / name).is_file()}, folder)
     return folder

@@ -52,7 +52,11 @@ def publish(path: str, files: Files, *, base: int, author: User | None, note: st
             raise Conflict(newest)
         if newest is not None and newest.digest == digest_of(files):
             return newest
-        if faults := faults_in(candidate(known, {path: files}, seen), [path]):
+        try:
+            tried = candidate(known, {path: files}, seen)
+        except OSError as error:
+            raise Refused([unwritable(path, error)]) from error
+        if faults := faults_in(tried, [path]):
             raise Refused(faults)
         try:
             [made] = store.add(
@@ -68,6 +72,16 @@ def publish(path: str, files: Files, *, base: int, author: User | None, note: st
         transaction.on_commit(serving.refresh, robust=True)
         return made
     raise Conflict(store.newest_of(path))
+
+
+def unwritable(path: str, error: OSError) -> Fault:
+    """Return the fault of a disk that cannot take the folders of a course."""
+    said = (error.strerror or str(error)).lower()
+    return Fault(
+        path,
+        f"the site cannot write its own copy of the course to its disk ({said}). What you wrote is kept; ask whoever "
+        "runs the site to make room in RUN_DIR/content or to let the site write there, then do this again",
+    )
 
 
 def candidate(known: Mapping[str, Version], changed: Mapping[str, Files], stamp: int) -> Tree:

@@ -12,6 +12,7 @@ import logging
 import threading
 import time
 import uuid
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -55,7 +56,7 @@ def refresh() -> None:
     with _looking:
         _looked_at_s[0] = time.monotonic()
         stamp = store.stamp()
-        if stamp != served.tree().stamp:
+        if stamp != served.tree().stamp or not is_whole(served.tree()):
             served.serve(tree_of(store.newest(), stamp) if stamp else CHECKOUT)
 
 
@@ -67,24 +68,29 @@ def tree_of(versions: Mapping[str, Version], stamp: int) -> Tree:
     return linked(places, numbers, stamp)
 
 
+def is_whole(tree: Tree) -> bool:
+    """Tell whether the folders of a tree are all there still: a disk may be tidied under a running site."""
+    if tree is CHECKOUT:
+        return True
+    folders = (tree.labs, tree.lessons, *tree.lessons.glob("*"))
+    return all(folder.exists() for folder in folders) and all(
+        each.exists() for folder in folders if folder.is_dir() for each in folder.iterdir()
+    )
+
+
 def linked(places: Mapping[str, Path], numbers: Mapping[str, int], stamp: int) -> Tree:
     """Return a tree whose pieces are links to the folders that hold them; made once."""
     said = json.dumps({path: place.name for path, place in sorted(places.items())})
     root = _kept() / "trees" / hashlib.sha256(said.encode()).hexdigest()[:24]
     if not root.is_dir():
         making = root.with_name(f".{root.name}.{uuid.uuid4().hex}")
-        (making / "labs").mkdir(parents=True)
-        (making / "lessons").mkdir()
-        for path, place in places.items():
-            piece = piece_at(path)
-            link = making / path
-            link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(place if piece.is_folder else place / link.name)
+        _link_all(making, places)
         try:
             making.rename(root)
         except OSError:  # Another process was faster, and made the same.
             if not root.is_dir():
                 raise
+    _link_all(root, places)
     return Tree(
         labs=root / "labs",
         lessons=root / "lessons",
@@ -94,10 +100,32 @@ def linked(places: Mapping[str, Path], numbers: Mapping[str, int], stamp: int) -
     )
 
 
+def _link_all(root: Path, places: Mapping[str, Path]) -> None:
+    """Link every piece below a tree's root; what is linked already stays."""
+    for name in ("labs", "lessons"):
+        (root / name).mkdir(parents=True, exist_ok=True)
+    for path, place in places.items():
+        link = root / path
+        if not link.is_symlink():
+            link.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):  # Another process was faster, and made the same.
+                link.symlink_to(place if piece_at(path).is_folder else place / link.name)
+
+
 def folder_of(version: Version) -> Path:
     """Return the folder that holds a version's files on this machine."""
-    place = place_of(version.digest)
-    return place if place.is_dir() else write_once(store.files_of(version), place)
+    return kept(version.digest, version.files)
+
+
+def kept(digest: str, files: Mapping[str, str]) -> Path:
+    """Return the folder that holds a piece's files on this machine, made if any of them is missing.
+
+    ``files`` are the digests of its files by name.
+    """
+    place = place_of(digest)
+    if all((place / name).is_file() for name in files):
+        return place
+    return write_once(store.read(files), place)
 
 
 def place_of(digest: str) -> Path:
@@ -115,10 +143,7 @@ def _kept() -> Path:
 
 def state_key(state: DraftState) -> str:
     """Return the key under which readers find a state of a draft."""
-    place = place_of(state.digest)
-    if not place.is_dir():
-        write_once(store.read(state.files), place)
-    return pinned(piece_at(state.piece).name, place)
+    return pinned(piece_at(state.piece).name, kept(state.digest, state.files))
 
 
 def workplace(state: DraftState) -> str:
@@ -141,12 +166,20 @@ def pinned(name: str, place: Path, sign: str = "") -> str:
     return key
 
 
-@remembered
 def key_of(path: str, number: int) -> str:
     """Return the key of one version of a lab or a drill: its plain name if that version is the one that is served.
 
     Raises LookupError if there is no such version any more.
     """
+    key = _key_of(path, number)
+    if PINNED in key and not (_kept() / "pinned" / key).exists():
+        _key_of.cache_clear()
+        key = _key_of(path, number)
+    return key
+
+
+@remembered
+def _key_of(path: str, number: int) -> str:
     here, piece = served.tree(), piece_at(path)
     if not here.stamp or here.number(path) == number:
         return piece.name

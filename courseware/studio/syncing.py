@@ -190,7 +190,11 @@ def export(to: Tree, *, is_checkout: bool) -> list[Row]:
     here = pieces_in(to)
     for path, newest in sorted(store.newest().items()):
         place = (to.labs if path.startswith("labs/") else to.lessons) / path.partition("/")[2]
-        before = files_at(place) if path in here else {}
+        try:
+            before = files_at(place) if path in here else {}
+        except (OSError, ValueError) as error:
+            rows.append(Row(path, "refused", str(error)))
+            continue
         if before and (path, digest_of(before)) not in ours:
             said = (
                 f"{place} holds what no version does; take it in first with: manage.py sync_content"
@@ -201,7 +205,11 @@ def export(to: Tree, *, is_checkout: bool) -> list[Row]:
         if files == before:
             rows.append(Row(path, "unchanged"))
         else:
-            _write_out(path, files, before, place)
+            try:
+                _write_out(path, files, before, place)
+            except OSError as error:
+                rows.append(Row(path, "refused", f"{error.filename}: {error.strerror}"))
+                continue
             rows.append(Row(path, "changed" if before else "created"))
         if is_checkout:
             store.note_in_files([newest])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from courseware import served
 from courseware.models import DraftState
 from courseware.people import may_author
-from courseware.studio import checking, drafts, publishing, store
+from courseware.studio import checking, drafts, publishing, serving, store
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -24,7 +24,10 @@ KEY = "trial"
 def begin(request: HttpRequest, draft: Draft) -> list[Fault]:
     """Let the person of a request try a draft from now on; return what forbids it, if anything does."""
     state = drafts.state_to_try(draft)
-    tree = tree_with(state)
+    try:
+        tree = tree_with(state)
+    except OSError as error:
+        return [publishing.unwritable(state.piece, error)]
     faults = checking.faults_in(tree, [state.piece], proved_today=None)
     if not faults:
         request.session[KEY] = {
@@ -56,7 +59,11 @@ def tree_for(request: HttpRequest) -> Tree | None:
 
 def tree_with(state: DraftState) -> Tree:
     """Return the course as it is served, with a state of a draft in it."""
-    return _tree(state.pk, state.digest, store.stamp())
+    found = _tree(state.pk, state.digest, store.stamp())
+    if not serving.is_whole(found):
+        _tree.cache_clear()
+        found = _tree(state.pk, state.digest, store.stamp())
+    return found
 
 
 @lru_cache(maxsize=4)

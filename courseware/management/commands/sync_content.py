@@ -50,4 +50,8 @@ class Command(BaseCommand):
                 return syncing.sync(CHECKOUT, **how)
             except store.Overtaken:
                 continue
+            except OSError as error:
+                raise CommandError(
+                    f"{error.filename}: {error.strerror}. Nothing was taken in; let the site write there, and run it again"
+                ) from error
         raise CommandError("Somebody publishes all the time. Nothing was taken in; run it again")

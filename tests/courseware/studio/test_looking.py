@@ -47,7 +47,7 @@ def test_a_text_is_shown_as_its_readers_see_it(path, name, kind):
         (LAB, "brief.md", "\n", "\n\n<b onclick=alert(1)>x</b>\n", "brief.md:3: HTML is not allowed here"),
         (LAB, "debrief.md", "\n", "\n\n[x](javascript:alert(1))\n", "debrief.md:3: link to 'javascript:alert(1'"),
         (LAB, "rubric.toml", "points = ", "points = x", "rubric.toml:"),
-        (LAB, "rubric.toml", "title = ", "titel = ", "no such key"),
+        (LAB, "rubric.toml", "title = ", "name = ", "no such key"),
         (LAB, "plays/reference.toml", "ceiling", "seiling", "plays/reference.toml: ceiling is missing"),
         (DRILL, "drill.toml", "evidence = ", "evidence = 1 #", "drill.toml:"),
         ("lessons/symptoms/4.6.md", "4.6.md", 'tier = "public"', 'tier = "secret"', "'secret' is none of"),

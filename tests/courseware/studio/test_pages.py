@@ -313,3 +313,27 @@ def test_a_trial_of_a_draft_that_is_gone_is_the_course_as_it_is(instructor_clien
 
     DraftState.objects.all().delete()
     assert "Trial." not in page(instructor_client, "/symptoms/4.6/")
+
+
+def test_what_was_typed_in_a_draft_that_is_gone_is_handed_back(instructor_client, draft):
+    address, typed = draft.get_absolute_url(), {"piece": SYMPTOM, "file": "4.6.md", "version": 1}
+    draft.delete()
+    answer = instructor_client.post(address, typed | {"text": "What I wrote."})
+    assert answer.status_code == 410
+    assert "What I wrote." in answer.content.decode()
+    assert f"/studio/pieces/{SYMPTOM}/" in answer.content.decode()
+    looked = instructor_client.post(f"{address}look/", typed | {"text": "What I wrote."})
+    assert "Copy what you typed" in looked.content.decode()
+    assert instructor_client.get(address).status_code == 404
+
+
+def test_a_sign_that_no_text_has_is_refused_and_the_text_kept(instructor_client, draft):
+    text = draft.texts["4.6.md"] + "\nPasted \x00 here.\n"
+    said = send(instructor_client, draft, status=422, text=text)
+    assert "holds U+0000" in said
+    assert "here." in said
+
+
+def test_a_lesson_opens_at_its_first_station(instructor_client, course, instructor):
+    lesson = begin("lessons/02-playbook/24-method", by=instructor)
+    assert "<title>01-split.md" in page(instructor_client, lesson.get_absolute_url())

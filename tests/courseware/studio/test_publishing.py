@@ -7,7 +7,7 @@ from django.db import connections
 
 from courseware.models import Version
 from courseware.served import tree
-from courseware.studio import serving, store
+from courseware.studio import publishing, serving, store
 from courseware.studio.pieces import NoPiece
 from courseware.studio.publishing import Conflict, Refused, publish
 from courseware.studio.syncing import sync
@@ -112,3 +112,15 @@ def test_versions_of_a_deleted_author_stay(files, instructor):
     instructor.delete()
     made.refresh_from_db()
     assert made.author is None
+
+
+def test_a_disk_that_takes_nothing_refuses_with_who_can_help(files, checked, monkeypatch):
+    sync(files)
+
+    def full(*_):
+        raise OSError(30, "Read-only file system", "content")
+
+    monkeypatch.setattr(publishing, "write_once", full)
+    with pytest.raises(Refused, match="read-only file system"):
+        change()
+    assert store.newest_of("labs/one").number == 1

@@ -1,5 +1,7 @@
 """What a process serves, and how it hears of something newer."""
 
+import shutil
+
 import pytest
 from django.db import DatabaseError
 
@@ -119,3 +121,38 @@ def test_every_page_looks_for_what_is_newer(client, settings, monkeypatch):
     monkeypatch.setattr(serving, "look", lambda: looks.append(1))
     client.get("/labs/")
     assert looks == [1]
+
+
+@pytest.mark.parametrize("gone", ["content", "content/pieces", "content/trees"])
+def test_a_folder_that_somebody_deleted_is_made_again_without_a_restart(files, settings, gone):
+    sync(files)
+    serving.refresh()
+    before = tree()
+    shutil.rmtree(settings.RUN_DIR / gone)
+    assert not (before.labs / "one" / "lab.toml").exists()
+    serving.refresh()
+    assert tree() is not before
+    assert (tree().labs / "one" / "lab.toml").read_text() == "a = 1"
+    again = tree()
+    serving.refresh()
+    assert tree() is again
+
+
+def test_a_file_that_somebody_deleted_is_made_again(files):
+    sync(files)
+    serving.refresh()
+    version = store.newest()["labs/one"]
+    path = serving.folder_of(version) / "lab.toml"
+    path.unlink()
+    assert serving.folder_of(version) == path.parent
+    assert path.read_text() == "a = 1"
+
+
+def test_an_older_version_whose_folder_is_gone_is_made_again(files, settings):
+    sync(files)
+    change("a = 9", base=1)
+    serving.refresh()
+    old = key_of("labs/one", 1)
+    shutil.rmtree(serving.place_of(store.version_of("labs/one", 1).digest))
+    assert key_of("labs/one", 1) == old
+    assert (tree().pinned / old / "lab.toml").read_text() == "a = 1"

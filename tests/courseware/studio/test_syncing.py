@@ -218,3 +218,32 @@ def test_the_whole_course_goes_into_the_database_and_comes_out_as_it_was(monkeyp
     for path, place in pieces_in(CHECKOUT).items():
         assert files_at(theirs[path]) == files_at(place), path
     assert {row.what for row in sync(CHECKOUT)} == {"unchanged"}
+
+
+def test_a_text_that_is_not_utf_8_is_refused_with_its_line(files, checked):
+    (files.labs / "one" / "brief.md").write_bytes(b"One.\nCaf\xe9.")
+    rows = {row.path: row for row in sync(files)}
+    assert rows["labs/one"].what == "refused"
+    assert rows["labs/one"].says == "one/brief.md:2: is not UTF-8: save the file in UTF-8"
+    assert rows["labs/two"].what == "created"
+
+
+def test_files_that_cannot_be_written_are_refused_and_the_rest_is_written(
+    files, checked, tmp_path, monkeypatch
+):
+    sync(files)
+    full = OSError(28, "No space left on device", "lab.toml")
+    real = syncing.write
+
+    def write(held, folder):
+        if folder.name == "one":
+            raise full
+        real(held, folder)
+
+    monkeypatch.setattr(syncing, "write", write)
+    to = Tree(labs=tmp_path / "out" / "labs", lessons=tmp_path / "out" / "lessons")
+    for folder in (to.labs, to.lessons):
+        folder.mkdir(parents=True)
+    rows = {row.path: row for row in syncing.export(to, is_checkout=False)}
+    assert (rows["labs/one"].what, rows["labs/two"].what) == ("refused", "created")
+    assert "No space left" in rows["labs/one"].says
