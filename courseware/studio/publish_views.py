@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -13,7 +15,7 @@ from courseware.people import instructor_required, signed_in
 from courseware.studio import drafts, store
 from courseware.studio.desk import draft_or_404, proved, version_sent
 from courseware.studio.diffs import differences
-from courseware.studio.forms import PublishForm
+from courseware.studio.forms import MOST_NOTE_CHARACTERS, PublishForm
 from courseware.studio.pieces import piece_at, texts_in
 from courseware.studio.publishing import Conflict, Refused
 from courseware.studio.titles import title_of
@@ -33,7 +35,7 @@ def publish(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     """Show what a draft changes; with POST, publish it, or say what stands against that."""
     found = draft_or_404(public_id)
     if request.method != "POST":
-        return _publish_page(request, found, PublishForm(initial={"version": found.version}))
+        return _publish_page(request, found, _form(request, found))
     form = PublishForm(request.POST)
     if not form.is_valid():
         return _publish_page(request, found, form, status=422)
@@ -76,7 +78,8 @@ def take_over(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
         )
     else:
         messages.error(request, "Something moved meanwhile. Look at what differs once more.")
-    return redirect("studio:publish", found.public_id)
+    note = urlencode({"note": request.POST.get("note", "")[:MOST_NOTE_CHARACTERS]})
+    return redirect(f"{reverse('studio:publish', args=[found.public_id])}?{note}")
 
 
 @require_POST
@@ -91,6 +94,11 @@ def throw_away(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
         request, "The draft was saved from another page since. It is as it was saved there."
     )
     return redirect(found)
+
+
+def _form(request: HttpRequest, found: Draft) -> PublishForm:
+    """Return an empty form, with the note that was typed before the draft followed a newer version."""
+    return PublishForm(initial={"version": found.version, "note": request.GET.get("note", "")})
 
 
 def _publish_page(

@@ -158,7 +158,9 @@ def test_a_version_that_came_first_is_shown_and_followed(instructor_client, draf
     assert "Version 2 came first" in shown
     assert "came first" in shown
     assert instructor_client.post(publish, {"version": 1, "note": "x"}).status_code == 409
-    instructor_client.post(draft.get_absolute_url() + "take-over/", {"version": 1, "newest": 2})
+    seen = {"version": 1, "newest": 2, "note": "Mine & yours."}
+    answer = instructor_client.post(draft.get_absolute_url() + "take-over/", seen)
+    assert "Mine &amp; yours." in page(instructor_client, answer.url)
     assert "Version 2 came first" not in page(instructor_client, publish)
     instructor_client.post(publish, {"version": 2, "note": "second"})
     assert store.newest_of(SYMPTOM).number == 3
@@ -337,3 +339,14 @@ def test_a_sign_that_no_text_has_is_refused_and_the_text_kept(instructor_client,
 def test_a_lesson_opens_at_its_first_station(instructor_client, course, instructor):
     lesson = begin("lessons/02-playbook/24-method", by=instructor)
     assert "<title>01-split.md" in page(instructor_client, lesson.get_absolute_url())
+
+
+def test_a_lab_that_cannot_be_read_is_refused_with_its_line(instructor_client, lab_draft):
+    text = lab_draft.texts["lab.toml"].replace("title = ", "titles = ", 1)
+    send(instructor_client, lab_draft, file="lab.toml", text=text)
+    lab_draft.refresh_from_db()
+    sent = {"version": lab_draft.version, "note": "Titles."}
+    answer = instructor_client.post(f"{lab_draft.get_absolute_url()}publish/", sent)
+    assert answer.status_code == 422
+    assert "preemption-storm/lab.toml:" in answer.content.decode()
+    assert "Titles." in answer.content.decode()
