@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
@@ -289,6 +290,12 @@ class LabSpec(Frozen):
         return tuple(key for key, hypothesis in self.hypotheses.items() if hypothesis.served)
 
 
+ONCE = ("version",)
+"""Keys that the format had once. Attempts stay on their version, so that a stored one may hold them for good."""
+_STORED = re.compile(r"[0-9a-f]{16}")
+"""How a stored version is pinned; a draft is pinned by a word."""
+
+
 def load_spec(folder: Path) -> LabSpec:
     """Read ``folder/lab.toml``.
 
@@ -305,6 +312,8 @@ def load_spec(folder: Path) -> LabSpec:
     except text_files.FileError as exc:
         raise SpecError(str(exc).replace(str(path), name)) from exc
     lines = text_files.lines_of(source)
+    if _STORED.fullmatch(pinned):
+        data = {key: each for key, each in data.items() if key not in ONCE}
     if "rubric" in data:
         at = text_files.line_of(lines, ("rubric",)) or 1
         raise SpecError(

@@ -1,6 +1,7 @@
 """What a lab folder may say, and how it is told what is wrong with it: the file, the key, the fault."""
 
 import re
+import shutil
 
 import pytest
 
@@ -259,3 +260,18 @@ def test_a_fault_says_when_its_cause_is_gone_and_a_control_need_not(fault):
 
 def test_a_lab_has_two_worlds_at_least_and_an_instrument_of_its_alarm(fault):
     assert "one must be is_alarm" in fault("is_alarm = true\n", "")
+
+
+@pytest.mark.parametrize(
+    ("pinned", "is_read"), [("@0123456789abcdef", True), ("@draft", False), ("", False)]
+)
+def test_a_stored_version_is_read_though_the_format_has_dropped_a_key(tmp_path, pinned, is_read):
+    folder = tmp_path / f"preemption-storm{pinned}"
+    shutil.copytree(folder_of("preemption-storm"), folder)
+    path = folder / "lab.toml"
+    path.write_text("version = 1\n" + path.read_text())
+    if is_read:
+        assert load_spec(folder).title
+    else:
+        with pytest.raises(SpecError, match="version: unknown key"):
+            load_spec(folder)
