@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from labs.rubrics import Rubric
 
 
+MOST_COUNTED = 2**31 - 1
+"""No draft has been saved, and no rubric edited, more often than its column can count."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One item of the rubric on the page: its choices, what is chosen, and what is wrong with it."""
@@ -56,8 +60,9 @@ class _Comment(forms.CharField):
 def _hidden_number(says: str) -> forms.IntegerField:
     return forms.IntegerField(
         min_value=0,
+        max_value=MOST_COUNTED,
         widget=forms.HiddenInput,
-        error_messages={"required": says, "invalid": says},
+        error_messages=dict.fromkeys(("required", "invalid", "min_value", "max_value"), says),
     )
 
 

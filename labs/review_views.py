@@ -27,7 +27,7 @@ from labs.desk_page import (
 )
 from labs.reading_rules import rules_of
 from labs.review_desk import pseudonym
-from labs.review_forms import SkipForm
+from labs.review_forms import MOST_COUNTED, SkipForm
 from labs.review_points import points_of, total_of
 from labs.review_rows import OWN, page, review_or_404
 from labs.reviews import Conflict, RubricChanged, Undecided
@@ -204,7 +204,8 @@ def release(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
 def _release(request: HttpRequest, review: Review) -> HttpResponseBase:
     grader = signed_in(request)
     sent = request.POST.get("version", "")
-    version = int(sent) if sent.isascii() and sent.isdecimal() else -1
+    is_number = sent.isascii() and sent.isdecimal() and len(sent) <= len(str(MOST_COUNTED))
+    version = int(sent) if is_number else -1
     try:
         done = reviews.release(review, grader, version=version)
     except (Conflict, RubricChanged, Undecided) as refused:

@@ -24,6 +24,7 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+for (const hint of document.querySelectorAll("[data-keyed]")) hint.hidden = false;
 for (const link of document.querySelectorAll("[data-keys]")) {
   link.setAttribute("aria-haspopup", "dialog");
   link.addEventListener("click", (event) => {
