@@ -103,9 +103,27 @@ def pieces_in(tree: Tree) -> dict[str, Path]:
     for prefix, root in (("labs", tree.labs), ("lessons", tree.lessons)):
         for place in _places(root):
             path = f"{prefix}/{place.relative_to(root).as_posix()}"
-            if any(re.fullmatch(pattern, path) for pattern in _KINDS.values()):
+            if _is_piece(path):
                 found[path] = place
     return dict(sorted(found.items()))
+
+
+def strangers_in(tree: Tree) -> list[str]:
+    """Return the paths of folders that stand where pieces do, and are called as no piece is."""
+    places = [("labs", tree.labs, "*"), ("lessons", tree.lessons, "*/*")]
+    return sorted(
+        f"{prefix}/{place.relative_to(root).as_posix()}"
+        for prefix, root, where in places
+        for place in root.glob(where)
+        if place.is_dir()
+        and not place.name.startswith((".", "__"))
+        and not _is_piece(f"{prefix}/{place.relative_to(root).as_posix()}")
+        and any(each.is_file() for each in place.iterdir())
+    )
+
+
+def _is_piece(path: str) -> bool:
+    return any(re.fullmatch(pattern, path) for pattern in _KINDS.values())
 
 
 def _places(root: Path) -> Iterator[Path]:

@@ -22,6 +22,7 @@ from courseware.studio.pieces import (
     files_at,
     piece_at,
     pieces_in,
+    strangers_in,
     write,
 )
 from courseware.studio.publishing import candidate
@@ -43,6 +44,12 @@ FROM_FILES = "The rubric in the lab's files was changed"
 type What = Literal["created", "changed", "unchanged", "newer here", "gone", "withdrawn", "refused"]
 
 
+NO_NAME = (
+    "no piece is called so; call a lab labs/<slug>, a lesson lessons/<NN-unit>/<NN-lesson> and a drill "
+    "lessons/drills/<n.n>, in small letters, digits and hyphens, or move the folder away"
+)
+
+
 @dataclass(frozen=True)
 class Row:
     """What became of one piece."""
@@ -59,7 +66,7 @@ def sync(files: Tree, *, withdraw: bool = False, dry_run: bool = False) -> list[
     any more leave the course. Raises Overtaken if somebody publishes at the same moment.
     """
     seen, known = store.stamp(), store.newest()
-    rows: list[Row] = []
+    rows = [Row(path, "refused", NO_NAME) for path in strangers_in(files)]
     changed: dict[str, Files] = {}
     held: list[Version] = []
     here = pieces_in(files)

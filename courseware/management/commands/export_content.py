@@ -34,8 +34,13 @@ class Command(BaseCommand):
         tree = CHECKOUT
         if to is not None:
             tree = Tree(labs=to / "labs", lessons=to / "lessons")
-            for folder in (tree.labs, tree.lessons):
-                folder.mkdir(parents=True, exist_ok=True)
+            try:
+                for folder in (tree.labs, tree.lessons):
+                    folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise CommandError(
+                    f"--to {to}: {error.strerror}; name a folder that this account may write, or one that is not there yet"
+                ) from error
         rows = syncing.export(tree, is_checkout=to is None)
         for row in rows:
             if row.what != "unchanged" and options["verbosity"]:

@@ -247,3 +247,23 @@ def test_files_that_cannot_be_written_are_refused_and_the_rest_is_written(
     rows = {row.path: row for row in syncing.export(to, is_checkout=False)}
     assert (rows["labs/one"].what, rows["labs/two"].what) == ("refused", "created")
     assert "No space left" in rows["labs/one"].says
+
+
+def test_a_folder_that_is_called_as_no_piece_is_refused_and_not_passed_over(files, checked):
+    for path in ("labs/My Lab", "labs/.git", "labs/one/plays", "lessons/02-unit/First"):
+        (files.labs.parent / path).mkdir(parents=True)
+        (files.labs.parent / path / "a.toml").write_text("a = 1")
+    (files.labs / "left-over_").mkdir()
+    rows = sync(files)
+    assert [row.path for row in rows if row.what == "refused"] == [
+        "labs/My Lab",
+        "lessons/02-unit/First",
+    ]
+    assert "small letters" in say(rows, "labs/My Lab")
+
+
+def test_an_export_to_what_is_no_folder_says_so(files, checked, tmp_path):
+    sync(files)
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(CommandError, match="name a folder"):
+        call_command(export_content.Command(), to=tmp_path / "taken", stdout=StringIO())
