@@ -243,7 +243,7 @@ def diagnosis_initial(payload: Mapping[str, Any], citable: Sequence[Citable]) ->
     parameter = payload.get("parameter")
     return {
         **{key: payload.get(key) for key in ("scope", "slos", "layer", "components", "mechanism")},
-        "parameter": "" if parameter is None else f"{parameter:g}",
+        "parameter": "" if parameter is None else f"{parameter:.12g}",
         "confidence": payload.get("confidence"),
         **{each.field: cited.get((each.reading, each.signal), "") for each in citable},
     }

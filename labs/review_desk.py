@@ -251,7 +251,7 @@ def _diagnosis(spec: LabSpec, entry: Logged, log: Sequence[Logged]) -> Diagnosis
         Value("Mechanism", mechanism.title if mechanism else ""),
     ]
     if isinstance(said.get("parameter"), (int, float)):
-        says.append(Value(spec.parameter_title, f"{said['parameter']:.3g}"))
+        says.append(Value(spec.parameter_title, _parameter(spec, said["parameter"])))
     if said.get("confidence") is not None:
         says.append(Value("How sure", f"{said['confidence']}%"))
     shown = {
@@ -314,6 +314,12 @@ def signal_title(spec: LabSpec, key: str) -> str:
     """Return what people call a signal, or a promise that a verification looked at."""
     signal, promise = spec.signals.get(key), spec.promise(key)
     return signal.title if signal else promise.title if promise else key
+
+
+def _parameter(spec: LabSpec, value: float) -> str:
+    """Return the number of a diagnosis, with its unit where every world of the lab asks for the same one."""
+    asked = {each.answer.parameter for each in spec.hypotheses.values()} - {None}
+    return shown_value(spec, (asked.pop() if len(asked) == 1 else None) or "", value)
 
 
 def shown_value(spec: LabSpec, key: str, value: float | str | None) -> str:

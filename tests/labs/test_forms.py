@@ -72,6 +72,10 @@ def test_a_committed_diagnosis_comes_back_into_the_form_as_it_was():
     assert again["parameter"].value() == "1.14"
 
 
+def test_a_large_number_of_a_diagnosis_comes_back_with_every_digit():
+    assert diagnosis_initial({"parameter": 1234567.5}, CITABLE)["parameter"] == "1234567.5"
+
+
 @pytest.mark.parametrize(
     ("changes", "field", "words"),
     [
