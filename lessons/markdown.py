@@ -75,7 +75,9 @@ class _Furniture(Treeprocessor):
                 if cell.get("align") == "right":
                     cell.set("class", "n")
                 cell.attrib.pop("align", None)
-                if cell.tag == "th":
+                if cell.tag == "th" and not "".join(cell.itertext()).strip():
+                    cell.tag = "td"  # A corner without words is no heading.
+                elif cell.tag == "th":
                     cell.set("scope", "col")
                 elif place == 0:
                     cell.tag = "th"

@@ -89,3 +89,9 @@ def test_a_stacked_table_keeps_its_roles_and_tells_each_cell_its_heading():
     assert '<table role="table">' in html
     assert '<td data-head="b" role="cell">two</td>' in html
     assert '<th role="rowheader" scope="row">one</th>' in html
+
+
+def test_a_head_without_words_is_no_heading():
+    html = page_html("| a | |\n| --- | ---: |\n| b | 1 |\n")
+    assert '<th scope="col">a</th>' in html
+    assert '<td class="n"></td>' in html
