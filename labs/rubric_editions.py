@@ -55,6 +55,13 @@ def at(lab_slug: str, number: int) -> Edition:
     return _edition(row) if row else current(lab_slug)
 
 
+def stood_at(lab_slug: str, moment: datetime) -> Edition:
+    """Return the edition that stood at a moment."""
+    rows = RubricEdition.objects.filter(lab_slug=lab_slug, created_at__lte=moment)
+    row = rows.select_related("author").order_by("-number").first()
+    return _edition(row) if row else _file(lab_slug)
+
+
 def history(lab_slug: str) -> list[RubricEdition]:
     """Return the stored editions of a lab's rubric, the newest first, each with how many outcomes it moved."""
     rows = RubricEdition.objects.filter(lab_slug=lab_slug).select_related("author")

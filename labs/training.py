@@ -19,9 +19,12 @@ from labs.models import Review, TrainingAnswer, TrainingCase, TrainingRun
 from labs.moderation import mean_off
 from labs.readable import is_readable
 from labs.reading_rules import rules_of, rules_of_all
+from labs.rubric_editions import current, stood_at
+from labs.rubric_points import rescored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from django.db.models import QuerySet
 
@@ -59,6 +62,21 @@ def add(attempt: Attempt, points: Given, note: str, *, by: User) -> TrainingCase
 def remove(case: TrainingCase) -> None:
     """Take a case out of its set; tries that hold it go on without it. Done once, whatever is sent."""
     TrainingCase.objects.filter(pk=case.pk, removed_at=None).update(removed_at=timezone.now())
+
+
+def reference(case: TrainingCase) -> Given:
+    """Return the points that count as right, under the rubric as it stands; an item that is new has none."""
+    return _as_it_stands(case.attempt.lab_slug, case.points, case.created_at)
+
+
+def given_in(answer: TrainingAnswer) -> Given:
+    """Return what a grader gave a case, under the rubric as it stands."""
+    return _as_it_stands(answer.case.attempt.lab_slug, answer.points, answer.at)
+
+
+def _as_it_stands(lab_slug: str, given: Given, since: datetime) -> Given:
+    then, now = stood_at(lab_slug, since), current(lab_slug)
+    return given if then.number == now.number else rescored(given, then.rubric, now.rubric)
 
 
 # --------------------------------------------------------------------------------------- who needs it
@@ -142,10 +160,10 @@ def answer(run: TrainingRun, case: TrainingCase, points: Given) -> None:
         if run.finished_at is not None or case.pk not in run.cases:
             return
         TrainingAnswer.objects.get_or_create(run=run, case=case, defaults={"points": points})
-        given = {each.case_id: each for each in run.answers.select_related("case")}
+        given = {each.case_id: each for each in run.answers.select_related("case__attempt")}
         if _left(run, set(given)):
             return
-        off = mean_off([(each.points, each.case.points) for each in given.values()])
+        off = mean_off([(given_in(each), reference(each.case)) for each in given.values()])
         most = float(rules_of(run.lab_slug).training_most_off)
         TrainingRun.objects.filter(pk=run.pk, finished_at=None).update(
             finished_at=timezone.now(), off=off, most_off=most, passed=off <= most

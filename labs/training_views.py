@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
     from courseware.models import User
-    from labs.models import Review
+    from labs.models import Review, TrainingAnswer
 
 
 @never_cache
@@ -133,7 +133,7 @@ def _case(
     status: int = 200,
 ) -> HttpResponse:
     attempt, reader = found.attempt, signed_in(request)
-    given = run.answers.filter(case=found).first()
+    given = run.answers.filter(case=found).select_related("case__attempt").first()
     progress = training.progress(reader, run.lab_slug)
     log = list(attempt.actions.filter(status=Action.Status.DONE))
     context = {
@@ -144,22 +144,23 @@ def _case(
         "form": form,
         "progress": progress,
         "given": given,
-        "lines": _lines(found, given.points) if given else [],
+        "lines": _lines(given) if given else [],
         "desk": desk_of(attempt.spec, log, attempt.mark),
         "is_training": True,
     }
     return page(request, "labs/training_case.html", context, status)
 
 
-def _lines(found: TrainingCase, given: dict[str, Any]) -> list[dict[str, Any]]:
+def _lines(answer: TrainingAnswer) -> list[dict[str, Any]]:
+    yours, right = training.given_in(answer), training.reference(answer.case)
     return [
-        {"item": item, "yours": given.get(item.key), "reference": found.points.get(item.key)}
-        for item in items_of(found.attempt)
+        {"item": item, "yours": yours.get(item.key), "reference": right.get(item.key)}
+        for item in items_of(answer.case.attempt)
     ]
 
 
-def _row(each: Any) -> dict[str, Any]:
-    lines = _lines(each.case, each.points)
+def _row(each: TrainingAnswer) -> dict[str, Any]:
+    lines = [line for line in _lines(each) if line["reference"] is not None]
     apart = [line for line in lines if line["yours"] != line["reference"]]
     return {
         "case": each.case,
@@ -184,7 +185,7 @@ def add(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
         return redirect("labs:review", public_id)
     attempt = review.attempt
     stored = training.cases_of(attempt.lab_slug).filter(attempt=attempt).first()
-    given = stored.points if stored else by_item(attempt, outcome.points)
+    given = training.reference(stored) if stored else by_item(attempt, outcome.points)
     form = CaseForm(
         items_of(attempt),
         request.POST if request.method == "POST" else None,

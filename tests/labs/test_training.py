@@ -1,14 +1,18 @@
 """Training: a set of settled attempts, tries at it, and the queue that stays closed until one is passed."""
 
+from dataclasses import replace
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
 from courseware.models import User
-from labs import outcomes, reading_rules, review_queue, reviews, training
+from labs import outcomes, reading_rules, review_queue, reviews, rubric_edits, training
 from labs.models import Review, TrainingCase, TrainingRun
 from labs.moderation import mean_off
 from labs.review_points import items_of
+from labs.rubric_editions import current
+from labs.rubrics import Item, Rubric
 from tests.factories import AttemptFactory, ReviewFactory, UserFactory, by_key, make_review
 from tests.labs.in_the_room import text
 
@@ -93,6 +97,27 @@ def test_a_case_that_was_taken_out_holds_no_try_up(grader, cases):
     training.answer(run, case, by_key(POINTS))
     run.refresh_from_db()
     assert run.passed
+
+
+def test_an_edit_of_the_rubric_moves_the_reference_and_what_was_given_by_share(
+    grader, grader_client, instructor, needed, cases
+):
+    run = training.begin(grader, SLUG)
+    first, second = (TrainingCase.objects.get(pk=key) for key in run.cases)
+    training.answer(run, first, by_key(POINTS))
+    now = current(SLUG)
+    items = [replace(each, points=2 * each.points) for each in now.rubric.items]
+    new = Item("blames", "Blames a part that was healthy", -2)
+    rubric_edits.apply(
+        SLUG, Rubric((*items, new)), based_on=now.number, author=instructor, reason="Twice as fine."
+    )
+    doubled = {key: 2 * each for key, each in by_key(POINTS).items()}
+    assert training.reference(second) == doubled
+    training.answer(run, second, {**doubled, "blames": -2})
+    run.refresh_from_db()
+    assert (run.off, run.passed) == (0, True)
+    page = grader_client.get(reverse("labs:training-lab", args=[SLUG])).content.decode()
+    assert page.count("all 5 items as the reference") == 2
 
 
 def test_nobody_trains_with_what_they_wrote_or_read(grader, instructor, cases):
