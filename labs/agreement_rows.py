@@ -11,11 +11,15 @@ from labs.agreement import agreement
 from labs.catalogue import labs
 from labs.models import Review, TrainingAnswer
 from labs.reviews import THIRD
-from labs.rubric_editions import currents
+from labs.rubric_editions import at, currents
+from labs.rubric_points import rescored
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from labs.agreement import Agreement, Pairs
     from labs.moderation import Given
+    from labs.rubric_editions import Edition
     from labs.rubrics import Rubric
     from labs.specs import LabSpec
 
@@ -68,21 +72,26 @@ class Found:
 
 
 def agreements() -> Found:
-    """Return every agreement of the site, in four queries. The first reader's points stand first in a pair."""
+    """Return every agreement of the site, each under its rubric as it stands. The first reader's points stand first in a pair.
+
+    Four queries, and one more for each earlier edition by which points were given.
+    """
     twice = _read_twice()
+    now = currents({each.attempt.lab_slug for readings in twice for each in readings})
+    given = _given_now([each for readings in twice for each in readings], now)
     by_lab: dict[str, list[tuple[Given, Given]]] = defaultdict(list)
     with_others: dict[int, Clusters] = defaultdict(list)
     with_settled: dict[int, Clusters] = defaultdict(list)
     for readings in twice:
         first, second = readings[0], readings[1]
         attempt = first.attempt
-        one, other = first.points, second.points
+        one, other = given[first.pk], given[second.pk]
         by_lab[attempt.lab_slug].append((one, other))
         for reader, mine, theirs in ((first, one, other), (second, other, one)):
             if reader.claimed_by_id is not None:
                 with_others[reader.claimed_by_id].append(_pairs(mine, theirs))
         if len(readings) >= THIRD:
-            settled = readings[2].points
+            settled = given[readings[2].pk]
             for reader, mine in ((first, one), (second, other)):
                 if reader.claimed_by_id is not None:
                     with_settled[reader.claimed_by_id].append(_pairs(mine, settled))
@@ -94,16 +103,27 @@ def agreements() -> Found:
         for key, person in people.items()
     )
     everything = [_pairs(one, other) for found in by_lab.values() for one, other in found]
-    rubrics = {slug: each.rubric for slug, each in currents(by_lab).items()}
     return Found(
         agreement(everything),
         tuple(sorted(readers, key=lambda each: str(each.reader))),
         tuple(
-            _of_lab(spec, rubrics[slug], by_lab[slug])
+            _of_lab(spec, now[slug].rubric, by_lab[slug])
             for slug, spec in labs().items()
             if slug in by_lab
         ),
     )
+
+
+def _given_now(readings: Sequence[Review], now: Mapping[str, Edition]) -> dict[int, Given]:
+    """Return what each reading gave, by its key, under the rubric as it stands: two readers may have met two editions."""
+    then = {(each.attempt.lab_slug, each.edition) for each in readings}
+    old = {(slug, n): at(slug, n).rubric for slug, n in then if n != now[slug].number}
+    found: dict[int, Given] = {}
+    for each in readings:
+        slug = each.attempt.lab_slug
+        before = old.get((slug, each.edition))
+        found[each.pk] = rescored(each.points, before, now[slug].rubric) if before else each.points
+    return found
 
 
 def _read_twice() -> list[list[Review]]:

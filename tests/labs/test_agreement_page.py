@@ -1,12 +1,17 @@
 """The page that shows instructors who agrees with whom."""
 
+from dataclasses import replace
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
 from courseware.models import User
+from labs import rubric_edits
 from labs.agreement_rows import agreements
 from labs.models import TrainingAnswer, TrainingCase, TrainingRun
+from labs.rubric_editions import current
+from labs.rubrics import Rubric
 from tests.factories import AttemptFactory, ReviewFactory, UserFactory, by_key
 
 pytestmark = pytest.mark.django_db
@@ -47,6 +52,27 @@ def test_items_and_readers_have_their_agreement(readers):
     ada, bo = found.readers
     assert (ada.with_others.attempts, ada.with_others.kappa) == (12, bo.with_others.kappa)
     assert ada.with_others.milder == -bo.with_others.milder == pytest.approx(0.1)
+
+
+def test_two_readers_who_met_two_editions_of_the_rubric_are_compared_under_one(readers, instructor):
+    """Ada gave 2 of 2 throughout; then the items were worth twice as much, and Bo gives 4 of 4."""
+    standing = current(SLUG)
+    items = [replace(each, points=2 * each.points) for each in standing.rubric.items]
+    rubric_edits.apply(SLUG, Rubric(tuple(items)), based_on=0, author=instructor, reason="Finer.")
+    for n in range(12):
+        attempt, points = AttemptFactory(), [n % 3, 1, 0, 2, n % 2]
+        for reading, (reader, factor) in enumerate(zip(readers, (1, 2), strict=False), start=1):
+            ReviewFactory(
+                attempt=attempt,
+                reading=reading,
+                edition=reading - 1,
+                points=by_key([factor * each for each in points]),
+                claimed_by=reader,
+                released_at=timezone.now(),
+            )
+    found = agreements()
+    assert found.whole.kappa == 1
+    assert {each.with_others.milder for each in found.readers} == {0}
 
 
 def test_one_reading_alone_tells_nothing(readers):
