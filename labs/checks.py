@@ -16,20 +16,23 @@ from labs.rubric_words import names_of
 from labs.specs import LabSpec, SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 HINT = "Run: manage.py prove <lab>, and commit what it writes."
 
 
 @register()
 def content_check(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Check every lab: spec (labs.E001), plays (E002), computed files (E003), words (E004), terms (E005), rubric (E006)."""
+    """Check every lab: spec (labs.E001), plays (E002), computed files (E003), words (E004), terms (E005), rubric (E006), number (E007)."""
     del app_configs, kwargs
     try:
         catalogue = labs()
     except SpecError as exc:
         return [Error(line, id="labs.E001") for line in str(exc).splitlines()]
-    found: list[CheckMessage] = []
+    found: list[CheckMessage] = [
+        Error(says_twice(catalogue[slug], owner), id="labs.E007")
+        for owner, slug in numbered_twice(catalogue)
+    ]
     for slug in catalogue:
         found += faults_of(slug)
         try:
@@ -38,6 +41,20 @@ def content_check(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         except pool.NotProved as exc:
             found.append(Error(str(exc), hint=HINT, id="labs.E003"))
     return found
+
+
+def numbered_twice(catalogue: Mapping[str, LabSpec]) -> Iterator[tuple[str, str]]:
+    """Yield the slugs of labs that have one number, two by two."""
+    owners: dict[str, str] = {}
+    for slug, spec in catalogue.items():
+        owner = owners.setdefault(spec.number, slug)
+        if owner != slug:
+            yield owner, slug
+
+
+def says_twice(spec: LabSpec, owner: str) -> str:
+    """Return what the author of a lab is told whose number another lab has."""
+    return f"{spec.slug}/lab.toml: number: {spec.number} is the number of {owner}; write another"
 
 
 def faults_of(key: str) -> Iterator[CheckMessage]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from courseware.models import DraftState
+    from labs.proving import Level
 
 logger = logging.getLogger(__name__)
 
@@ -30,16 +31,23 @@ COMPUTED = (pool.POOL, pool.TABLE, pool.PROOF)
 Status = DraftProof.Status
 
 
-def ask(state: DraftState) -> DraftProof:
-    """Return the proof of a draft's state; begin it, or begin it anew if it was cancelled or failed."""
-    fresh: dict[str, Any] = {"tries": 0, "heartbeat_at": None, "doing": "", "fault": ""}
+def ask(state: DraftState, level: Level = proving.DRAFT) -> DraftProof:
+    """Return the proof of a draft's state; begin it, or begin it anew if it was cancelled or failed.
+
+    One that is done is begun anew only for a fuller ``level``: on more seeds, where chance decides less.
+    """
+    fresh: dict[str, Any] = {
+        "tries": 0, "heartbeat_at": None, "doing": "", "fault": "", "level": level.name,
+    }  # fmt: skip
     with transaction.atomic():
         found, made = DraftProof.objects.get_or_create(
-            state=state, defaults={"status": Status.RUNNING}
+            state=state, defaults={"status": Status.RUNNING, "level": level.name}
         )
+        is_fuller = level.table_seeds > proving.LEVELS[found.level].table_seeds
         again = not made and (
             DraftProof.move(found.pk, Status.FAILED, Status.RUNNING, **fresh)
             or DraftProof.move(found.pk, Status.CANCELLED, Status.RUNNING, **fresh)
+            or (is_fuller and DraftProof.move(found.pk, Status.DONE, Status.RUNNING, **fresh))
         )
         if made or again:
             outbox.post(found.pk, DraftProof.TASK)
@@ -59,7 +67,7 @@ def carry_on(proof_id: int) -> None:
         return
     try:
         key = serving.workplace(proof.state)
-        found = proving.prove(key, proving.DRAFT, told=_told(proof))
+        found = proving.prove(key, proving.LEVELS[proof.level], told=_told(proof))
         folder = folder_of(key)
         computed = store.put({name: (folder / name).read_bytes() for name in COMPUTED})
     except errands.Stopped:

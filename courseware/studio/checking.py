@@ -48,7 +48,13 @@ def _labs(changed: Iterable[str], *, proved_today: bool | None) -> Iterator[Faul
         for line in str(error).splitlines():
             yield Fault(f"labs/{line.partition('/')[0]}", line)
         return
-    for path in changed:
+    paths = list(changed)
+    if proved_today is not None:
+        for pair in lab_checks.numbered_twice(there):
+            # Of the two, the one that is being changed has to give way.
+            one, other = sorted(pair, key=lambda slug: f"labs/{slug}" not in paths)
+            yield Fault(f"labs/{one}", lab_checks.says_twice(there[one], other))
+    for path in paths:
         piece = piece_at(path)
         if piece.kind == "lab" and piece.name in there:
             try:

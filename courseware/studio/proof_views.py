@@ -17,7 +17,7 @@ from courseware.studio import drafts, trials
 from courseware.studio.desk import draft_or_404, look_of, proved
 from courseware.studio.pieces import piece_at
 from courseware.studio.titles import page_of, title_of
-from labs import draft_proofs
+from labs import draft_proofs, proving
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -36,7 +36,8 @@ def prove(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     if looked.faults:
         messages.error(request, "lab.toml cannot be read yet: mend what stands beside it first.")
         return redirect(f"{found.get_absolute_url()}?file=lab.toml")
-    draft_proofs.ask(drafts.state_to_prove(found))
+    level = proving.LEVELS.get(request.POST.get("level", ""), proving.DRAFT)
+    draft_proofs.ask(drafts.state_to_prove(found), level)
     return redirect("studio:proof", found.public_id)
 
 

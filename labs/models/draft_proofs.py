@@ -24,6 +24,8 @@ class DraftProof(Errand):
 
     status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)
     state = models.OneToOneField(DraftState, on_delete=models.CASCADE, related_name="proof")
+    level = models.CharField(max_length=8, default="draft")
+    """How much it computes, by its name in ``labs.proving``."""
     doing = models.CharField(max_length=120, blank=True)
     """How far it is, as ``labs.proving.prove`` tells it."""
     fault = models.TextField(blank=True)

@@ -350,3 +350,30 @@ def test_a_lab_that_cannot_be_read_is_refused_with_its_line(instructor_client, l
     assert answer.status_code == 422
     assert "preemption-storm/lab.toml:" in answer.content.decode()
     assert "Titles." in answer.content.decode()
+
+
+def test_a_clone_is_published_only_with_a_number_of_its_own(instructor_client, course):
+    instructor_client.post("/studio/new/", {"kind": "lab", "name": "a-storm", "clone_of": LAB})
+    clone = Draft.objects.get()
+    publish = clone.get_absolute_url() + "publish/"
+    refused = instructor_client.post(publish, {"version": 0, "note": "x"}).content.decode()
+    assert "a-storm/lab.toml: number: 1 is the number of preemption-storm; write another" in refused
+    assert not Version.objects.filter(piece="labs/a-storm").exists()
+
+
+def test_a_draft_proof_that_fails_may_be_asked_for_on_more_seeds(
+    instructor_client, lab_draft, sent
+):
+    address = lab_draft.get_absolute_url() + "prove/"
+    instructor_client.post(address)
+    DraftProof.objects.update(
+        status="done", holds=False, report={"lines": [], "values": [], "admitted": 3, "cpu_s": 1.0}
+    )
+    shown = page(instructor_client, lab_draft.get_absolute_url() + "proof/")
+    assert "Prove it on forty seeds" in shown
+    instructor_client.post(address)
+    assert DraftProof.objects.get().status == "done"
+    instructor_client.post(address, {"level": "full"})
+    proof = DraftProof.objects.get()
+    assert (proof.status, proof.level) == ("running", "full")
+    assert len(sent) == 2
