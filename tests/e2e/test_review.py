@@ -228,7 +228,7 @@ def test_a_round_of_marking_anew_reaches_its_end_on_the_page(
     page.get_by_label("Slow first tokens on atlas-70b").check()
     page.get_by_role("button", name="Work out what would change").click()
     page.get_by_role(
-        "heading", name="Ready to be applied"
+        "heading", name="Nothing to apply"
     ).wait_for()  # The worker did it; the page looked again.
     assert "No mark changes." in page.locator(".lead").inner_text()
     page.wait_for_load_state()
