@@ -15,6 +15,8 @@ def on_disk(folder):
     name, file = connection.settings_dict["NAME"], folder / "site.sqlite3"
     with closing(sqlite3.connect(file)) as copy:
         connection.connection.backup(copy)
+        # Two connections that turn it on at once: SQLite tells one of them that the file is locked, without a wait.
+        copy.execute("PRAGMA journal_mode=WAL")
     connection.settings_dict["NAME"] = file
     try:
         yield

@@ -83,7 +83,7 @@ def test_two_requests_at_once_never_spend_the_same_last_token(
 
     came = at_once(tmp_path, lambda: ask(one), lambda: ask(two))
     refused = [each for each in came if isinstance(each, regrades.Refused)]
-    assert [str(each).split(".")[0] for each in refused] == ["You have no request left"]
+    assert [str(each).split(".")[0] for each in refused] == ["You have no request left"], came
     assert [each[0] for each in came if isinstance(each, tuple)] == [1]
 
 
