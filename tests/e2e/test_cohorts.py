@@ -27,7 +27,9 @@ def test_an_instructor_sets_a_cohort_up_and_a_learner_joins_it_by_its_link(
     page.get_by_role("button", name="Assign it").click()
 
     page.get_by_role("link", name="Take in a roster").click()
-    page.get_by_label("People, one a row").fill("email,labels\nnew.to.it@example.org,pilot\nnobody,pilot")
+    page.get_by_label("People, one a row").fill(
+        "email,labels\nnew.to.it@example.org,pilot\nnobody,pilot"
+    )
     page.get_by_role("button", name="Show what would happen").click()
     page.get_by_text("“nobody” is no e-mail address.").wait_for()
     axe(page)

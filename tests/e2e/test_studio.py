@@ -50,10 +50,9 @@ def test_a_mistake_is_told_while_it_is_typed_and_what_is_published_is_read_by_ot
 
 def test_typed_text_is_not_left_without_a_question(desk):
     editor = desk.get_by_role("textbox", name="5.9.md")
-    asked = []
-    desk.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
     editor.press("End")
     editor.type("x")
-    desk.close(run_before_unload=True)
-    desk.wait_for_timeout(300)
-    assert asked == ["beforeunload"]
+    desk.on("dialog", lambda dialog: dialog.dismiss())
+    with desk.expect_event("dialog") as asked:
+        desk.close(run_before_unload=True)
+    assert asked.value.type == "beforeunload"
