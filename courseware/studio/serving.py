@@ -181,7 +181,9 @@ def key_of(path: str, number: int) -> str:
 @remembered
 def _key_of(path: str, number: int) -> str:
     here, piece = served.tree(), piece_at(path)
-    if not here.stamp or here.number(path) == number:
+    # Whoever tries a draft still meets attempts at the lab itself, others' among them: those read what is published.
+    is_tried = here.trial and piece.kind == "lab"
+    if not here.stamp or (here.number(path) == number and not is_tried):
         return piece.name
     version = Version.objects.filter(piece=path, number=number).first()
     if version is None or version.is_withdrawn:

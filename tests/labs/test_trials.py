@@ -2,15 +2,17 @@
 
 import pytest
 
+from courseware import served
 from courseware.models import Version
 from courseware.served import CHECKOUT, tree
-from courseware.studio import serving, store, trials
+from courseware.studio import drafts, serving, store, trials
 from courseware.studio.drafts import begin, save
 from courseware.studio.pieces import files_at
 from courseware.studio.publishing import candidate
 from labs import attempts, remarking
 from labs.catalogue import labs
 from labs.models import Attempt
+from tests.factories import AttemptFactory
 
 pytestmark = pytest.mark.django_db
 SLUG = "preemption-storm"
@@ -20,6 +22,7 @@ PATH = f"labs/{SLUG}"
 @pytest.fixture
 def draft(settings, tmp_path, instructor, monkeypatch):
     settings.RUN_DIR = tmp_path
+    trials._tree.cache_clear()
     monkeypatch.setattr("labs.doorbell.ring", lambda attempt_id: None)
     files = files_at(CHECKOUT.labs / SLUG)
     store.add({PATH: files}, seen=0, bases={PATH: 0}, origin=Version.Origin.FILES)
@@ -35,8 +38,8 @@ def draft(settings, tmp_path, instructor, monkeypatch):
 @pytest.fixture
 def tried(draft, instructor):
     """An attempt at the draft."""
-    state = trials.drafts.state_to_try(draft)
-    with trials.served.trying(trials.tree_with(state)):
+    state = drafts.state_to_try(draft)
+    with served.trying(trials.tree_with(state)):
         return attempts.start_attempt(learner=instructor, spec=labs()[SLUG])
 
 
@@ -58,6 +61,15 @@ def test_it_stands_beside_an_attempt_at_the_lab_itself(tried, instructor):
     assert own.pk != tried.pk
     assert own.trial is None
     assert attempts.start_attempt(learner=instructor, spec=labs()[SLUG]) == own
+
+
+def test_whoever_tries_a_draft_reads_and_marks_other_attempts_by_what_is_published(draft, learner):
+    own = AttemptFactory(learner=learner, lab_version=1)
+    title = own.spec.title
+    with served.trying(trials.tree_with(drafts.state_to_try(draft))):
+        assert labs()[SLUG].title == "A trial"
+        assert Attempt.objects.get(pk=own.pk).spec.title == title
+    assert Attempt.objects.get(pk=own.pk).lab_key == SLUG
 
 
 def test_it_counts_nowhere(tried, instructor):
