@@ -48,8 +48,8 @@ class Static(ServeStaticMiddleware):  # type: ignore[misc]  # the package has no
         return found
 
 
-class too_large:  # noqa: N801  it is used like a function
-    """Answer a body over the limit with our page: Django would raise where nobody can catch it."""
+class _Either:
+    """A middleware that a synchronous server and an asynchronous one can call."""
 
     async_capable = True
     sync_capable = True
@@ -60,8 +60,21 @@ class too_large:  # noqa: N801  it is used like a function
             markcoroutinefunction(self)
 
     def __call__(self, request: HttpRequest) -> Any:
-        if iscoroutinefunction(self):
-            return self.later(request)
+        return self.later(request) if iscoroutinefunction(self) else self.now(request)
+
+    def now(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer a synchronous server."""
+        raise NotImplementedError
+
+    async def later(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer an asynchronous one."""
+        raise NotImplementedError
+
+
+class too_large(_Either):  # noqa: N801  it is used like a function
+    """Answer a body over the limit with our page: Django would raise where nobody can catch it."""
+
+    def now(self, request: HttpRequest) -> HttpResponseBase:
         return refused(request) if is_too_large(request) else self.get_response(request)
 
     async def later(self, request: HttpRequest) -> HttpResponseBase:
@@ -81,24 +94,14 @@ def refused(request: HttpRequest) -> HttpResponseBase:
     return render(request, "413.html", status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
 
 
-class our_own_404:  # noqa: N801  it is used like a function
+class our_own_404(_Either):  # noqa: N801  it is used like a function
     """Show our 404 page while DEBUG is on, too: `make run` is how most people meet the site.
 
     Django's technical page lists every address of the site, and it is the first thing that
     a mistyped one shows.
     """
 
-    async_capable = True
-    sync_capable = True
-
-    def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
-        self.get_response = get_response
-        if iscoroutinefunction(get_response):
-            markcoroutinefunction(self)
-
-    def __call__(self, request: HttpRequest) -> Any:
-        if iscoroutinefunction(self):
-            return self.later(request)
+    def now(self, request: HttpRequest) -> HttpResponseBase:
         return self.own(request, self.get_response(request))
 
     async def later(self, request: HttpRequest) -> HttpResponseBase:
@@ -117,23 +120,14 @@ class our_own_404:  # noqa: N801  it is used like a function
         return response
 
 
-class served_anew:  # noqa: N801  it is used like a function
+class served_anew(_Either):  # noqa: N801  it is used like a function
     """Serve what was published since this process looked last, or the draft that this person tries."""
 
-    async_capable = True
-    sync_capable = True
-
-    def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
-        self.get_response = get_response
-        if iscoroutinefunction(get_response):
-            markcoroutinefunction(self)
-
-    def __call__(self, request: HttpRequest) -> Any:
-        if iscoroutinefunction(self):
-            return self.later(request)
+    def now(self, request: HttpRequest) -> HttpResponseBase:
         serving.look()
         with served.trying_or_not(trials.tree_for(request)):
-            return self.get_response(request)
+            response: HttpResponseBase = self.get_response(request)
+            return response
 
     async def later(self, request: HttpRequest) -> HttpResponseBase:
         if serving.is_time():
