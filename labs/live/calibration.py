@@ -1,0 +1,149 @@
+"""What a step of this engine costs on this machine: a short run, and the simulator's linear model fitted to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from labs.live import driving
+from labs.live.iterations import iterations
+from labs.simulator.cost_model import CostModel
+from labs.simulator.request import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from labs.live.iterations import Iteration
+
+PS_PER_MS = 1_000_000_000
+
+BATCHES = (
+    *((1, 64, 80), (2, 64, 50), (4, 64, 50), (7, 64, 60), (12, 64, 60), (20, 64, 60)),
+    *((32, 64, 60), (7, 448, 60), (16, 448, 60), (32, 256, 40)),
+    *((1, 256, 4), (1, 512, 4), (1, 900, 4), (4, 256, 4)),
+)
+"""(requests at once, prompt tokens, output tokens): few and many, short and long. About half a minute on two cores."""
+WARM_UP = (4, 64, 20)
+"""The first steps after a start are slower: they are not counted."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One measured step, and what it was made of."""
+
+    took_ms: float
+    kv_tokens: int
+    """Read by the step, those that it writes included."""
+    prefill_tokens: int
+    sequences: int
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The simulator's step costs for an engine, and how far they are off."""
+
+    base_ms: float
+    kv_us_per_token: float
+    prefill_ms_per_token: float
+    sequence_ms: float
+    steps: int
+    """How many steps it is fitted to."""
+    median_error: float
+    """Median of |fitted - measured| / measured."""
+
+    def cost(self) -> CostModel:
+        """Return it as the simulator takes it. Nobody told which part of a step reads the weights."""
+        return CostModel(
+            base_ps=round(self.base_ms * PS_PER_MS),
+            weight_read_ps=0,
+            per_kv_token_ps=round(self.kv_us_per_token * PS_PER_MS / 1000),
+            per_prefill_token_ps=round(self.prefill_ms_per_token * PS_PER_MS),
+            per_sequence_ps=round(self.sequence_ms * PS_PER_MS),
+        )
+
+
+def steps_of(batch: Sequence[Iteration], wall_ms: float, requests: int) -> list[Step]:
+    """Return the steps of one batch of equal requests that began together in an ample pool.
+
+    The log times the model's execution; what a step takes besides (scheduler, outputs, the server on the same
+    cores) is the rest of the wall time, shared out evenly. KV tokens follow from counting: until the first request
+    ends, all that was computed is held; steps after that are left out.
+    """
+    besides_ms = max(0.0, wall_ms - sum(each.elapsed_ms for each in batch)) / max(1, len(batch))
+    found: list[Step] = []
+    held, full = 0, False
+    for each in batch:
+        held += each.tokens
+        sequences = each.decoding + each.prefilling
+        full = full or sequences == requests
+        if full and sequences < requests:
+            break
+        found.append(Step(each.elapsed_ms + besides_ms, held, each.prefill_tokens, sequences))
+    return found
+
+
+def fit(steps: Iterable[Step]) -> Fit:
+    """Fit the four costs to steps by least squares of the relative error, none below 0.
+
+    Raises ValueError for fewer steps than costs.
+    """
+    rows = list(steps)
+    if len(rows) < 4:  # noqa: PLR2004
+        raise ValueError(f"{len(rows)} steps are too few to fit four costs to")
+    took = np.array([each.took_ms for each in rows])
+    design = np.array([(1.0, each.kv_tokens, each.prefill_tokens, each.sequences) for each in rows])
+    # As many groups as there are kinds of steps: a thousand decode steps must not outvote ten prefills.
+    groups = [(each.prefill_tokens > 0, each.sequences) for each in rows]
+    sizes = {group: groups.count(group) for group in set(groups)}
+    weight = np.array([1.0 / sizes[group] ** 0.5 for group in groups]) / took
+    costs = _not_negative(design * weight[:, None], took * weight)
+    error = np.abs(design @ costs - took) / took
+    return Fit(
+        base_ms=float(costs[0]),
+        kv_us_per_token=float(costs[1]) * 1000,
+        prefill_ms_per_token=float(costs[2]),
+        sequence_ms=float(costs[3]),
+        steps=len(rows),
+        median_error=float(np.median(error)),
+    )
+
+
+def _not_negative(design: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the least-squares solution without the columns whose costs come out below 0."""
+    kept = list(range(design.shape[1]))
+    while True:
+        found, *_ = np.linalg.lstsq(design[:, kept], target, rcond=None)
+        if found.min() >= 0 or len(kept) == 1:
+            break
+        kept.remove(kept[int(found.argmin())])
+    costs = np.zeros(design.shape[1])
+    costs[kept] = np.maximum(found, 0.0)
+    return costs
+
+
+def calibrate(
+    base_url: str,
+    log_path: Path,
+    *,
+    model: str,
+    tell: Callable[[float, str], None] | None = None,
+) -> Fit:
+    """Run the batches on an engine that logs its iterations and has an ample pool, and fit its costs."""
+    measured: list[Step] = []
+    for number, (count, prompt, output) in enumerate((WARM_UP, *BATCHES)):
+        if tell is not None:
+            tell(number / len(BATCHES), f"Measuring steps: {count} requests of {prompt} tokens")
+        seen = log_path.stat().st_size
+        requests = [Request(f"calibrate-{number}-{i}", 0.0, prompt, output) for i in range(count)]
+        drive = driving.drive(base_url, requests, model=model, scrape_every_s=1.0)
+        with log_path.open("rb") as log:
+            log.seek(seen)
+            batch = list(iterations(log.read().decode(errors="replace")))
+        if number:
+            measured += steps_of(batch, 1000 * drive.wall_s, count)
+    return fit(measured)

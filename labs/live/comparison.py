@@ -1,0 +1,171 @@
+"""The same requests on the simulator and on a real engine, measured alike and laid side by side."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from labs.instruments.signals import quantile
+from labs.simulator.engine import Engine
+from labs.simulator.request import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from labs.live.driving import Drive
+    from labs.live.iterations import Iteration
+    from labs.simulator.config import EngineConfig
+    from labs.simulator.cost_model import CostModel
+    from labs.simulator.telemetry import StepRecord
+
+CLOSE_TIMES = 0.15
+"""How far times may lie apart: TTFT and gaps, as a share of the real engine's."""
+CLOSE_RATE = 0.10
+"""How far throughput may."""
+LONGEST_S = 3600.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """One configuration of a comparison."""
+
+    name: str
+    title: str
+    config: EngineConfig
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What is compared: the same requests under one or more configurations."""
+
+    name: str
+    title: str
+    requests: tuple[Request, ...]
+    runs: tuple[Run, ...]
+
+    def fresh(self) -> list[Request]:
+        """Return requests that nobody has served yet."""
+        return [
+            Request(
+                each.request_id,
+                each.arrival_s,
+                each.prompt_tokens,
+                each.max_tokens,
+                priority=each.priority,
+                prefix=each.prefix,
+            )
+            for each in self.requests
+        ]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one backend did with a run's requests. Times are seconds as clients see them."""
+
+    steps: int
+    preemptions: int
+    peak_waiting: int
+    peak_kv_usage: float
+    ttft_p50_s: float | None
+    ttft_p95_s: float | None
+    tokens_per_s: float
+    gap_p50_s: float | None
+    """Of each stream's longest gap."""
+    gap_p95_s: float | None
+    answered: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """One quantity of a run on both backends."""
+
+    name: str
+    simulated: float | None
+    live: float | None
+    allowed: float
+    """How far they may lie apart, as a share of the live one; 0: equal."""
+
+    @property
+    def apart(self) -> float | None:
+        """Return (simulated - live) / live; None where one of them is nothing, or live is 0 and the other is not."""
+        if self.simulated is None or self.live is None:
+            return None
+        if self.simulated == self.live:
+            return 0.0
+        return (self.simulated - self.live) / self.live if self.live else None
+
+    @property
+    def holds(self) -> bool:
+        apart = self.apart
+        return apart is not None and abs(apart) <= self.allowed
+
+
+ALLOWED: dict[str, float] = {
+    "steps": 0.0,
+    "preemptions": 0.0,
+    "peak_waiting": 0.0,
+    "peak_kv_usage": 0.0,
+    "ttft_p50_s": CLOSE_TIMES,
+    "ttft_p95_s": CLOSE_TIMES,
+    "tokens_per_s": CLOSE_RATE,
+    "gap_p50_s": CLOSE_TIMES,
+    "gap_p95_s": CLOSE_TIMES,
+}
+
+
+def rows(simulated: Measured, live: Measured) -> list[Row]:
+    """Return the two measurements side by side."""
+    mine, other = asdict(simulated), asdict(live)
+    return [Row(name, mine[name], other[name], allowed) for name, allowed in ALLOWED.items()]
+
+
+def simulate(scenario: Scenario, run: Run, cost: CostModel) -> Measured:
+    """Serve a run's requests on the simulator. Raises ValueError if they do not end within an hour of its time."""
+    engine = Engine(run.config, cost, sample_every_s=0.25)
+    steps: list[StepRecord] = []
+    engine.on_step = steps.append
+    requests = scenario.fresh()
+    for request in requests:
+        engine.submit(request)
+    engine.advance(LONGEST_S)
+    if engine.num_unfinished:
+        raise ValueError(f"{scenario.name} {run.name}: {engine.num_unfinished} requests never end")
+    usable = run.config.usable_blocks
+    return Measured(
+        steps=len(steps),
+        preemptions=sum(len(step.preempted) for step in steps),
+        peak_waiting=max(step.waiting for step in steps),
+        peak_kv_usage=round(max(1 - step.free_blocks / usable for step in steps), 3),
+        **_felt(requests, max(step.end_s for step in steps)),
+    )
+
+
+def measured(drive: Drive, steps: Sequence[Iteration]) -> Measured:
+    """Return what a drive of a real engine shows: its counters and gauges, and what its clients saw.
+
+    ``steps`` are the engine's own lines of the same time: they tell the peak of the pool, which a scrape may miss.
+    """
+    first, last = drive.samples[0], drive.samples[-1]
+    scraped = max(sample.kv_cache_usage_perc for sample in drive.samples)
+    logged = max((each.kv_usage for each in steps), default=0.0)
+    return Measured(
+        steps=last.steps - first.steps,
+        preemptions=last.preemptions_reported - first.preemptions_reported,
+        peak_waiting=max(sample.waiting for sample in drive.samples),
+        peak_kv_usage=round(max(scraped, logged), 3),
+        **_felt(drive.requests, drive.wall_s),
+    )
+
+
+def _felt(requests: Sequence[Request], wall_s: float) -> dict[str, Any]:
+    ttft = [each.first_token_s - each.arrival_s for each in requests if each.first_token_s]
+    gaps = [each.longest_gap_s for each in requests if each.num_output_tokens > 1]
+    tokens = sum(each.num_output_tokens for each in requests)
+    return {
+        "ttft_p50_s": quantile(ttft, 0.50),
+        "ttft_p95_s": quantile(ttft, 0.95),
+        "tokens_per_s": tokens / wall_s,
+        "gap_p50_s": quantile(gaps, 0.50),
+        "gap_p95_s": quantile(gaps, 0.95),
+        "answered": sum(each.finish_reason == "length" for each in requests),
+    }

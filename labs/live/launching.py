@@ -1,0 +1,130 @@
+"""From a box and an engine's knobs to the command that starts it: pure, so that a dry run prints what would be done."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from labs.live.boxes import place
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from labs.live.boxes import Box
+    from labs.simulator.config import EngineConfig
+
+MARK = "COURSEWARE_LEASE"
+"""The environment variable by which a sweep knows the processes of a lease."""
+HOST = "127.0.0.1"
+_QUIET = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_DO_NOT_TRACK": "1",
+}
+"""No engine of a lab asks anybody for anything."""
+_PASSED = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "TMPDIR", "CUDA_HOME")
+"""Of this process's environment, what an engine gets: no secret of the site."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One start of an engine: its command, what is added to its environment, and where it is found afterwards."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    """All of its environment but what ``environment`` passes on."""
+    port: int
+    log_path: Path
+
+    @property
+    def base_url(self) -> str:
+        """Return where its HTTP server answers."""
+        return f"http://{HOST}:{self.port}"
+
+    def environment(self) -> dict[str, str]:
+        """Return the whole environment of the process."""
+        passed = {key: os.environ[key] for key in _PASSED if key in os.environ}
+        return {**passed, **self.env}
+
+    def shell(self) -> str:
+        """Return the start as one line that a shell takes."""
+        words = [f"{key}={shlex.quote(value)}" for key, value in sorted(self.env.items())]
+        return " ".join([*words, shlex.join(self.argv)])
+
+
+def launch_of(
+    box: Box,
+    config: EngineConfig,
+    *,
+    port: int,
+    log_path: Path,
+    mark: str = "",
+    fp8_kv: bool = False,
+    devices: Sequence[int] | None = None,
+    flags: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+) -> Launch:
+    """Return how an engine with these knobs is started on a box.
+
+    ``mark`` is put into its environment under ``MARK``; ``flags`` and ``env`` are what a lab adds; ``devices`` are the
+    GPUs of this replica, the box's own unless given.
+    """
+    argv = [
+        str(place(box.program)),
+        "serve",
+        str(place(box.model)),
+        "--served-model-name",
+        box.served_model_name,
+        "--host",
+        HOST,
+        "--port",
+        str(port),
+        *box.flags,
+        *knobs(config),
+    ]
+    if box.tensor_parallel_size > 1:
+        argv += ["--tensor-parallel-size", str(box.tensor_parallel_size)]
+    if box.kv_bytes_per_token:
+        pool = config.num_gpu_blocks * config.block_size * box.kv_bytes_per_token
+        argv += ["--kv-cache-memory-bytes", str(pool // 2 if fp8_kv else pool)]
+    if fp8_kv:
+        argv += ["--kv-cache-dtype", "fp8"]
+    argv += flags
+    places = box.devices if devices is None else tuple(devices)
+    given = {**_QUIET, **dict(box.env), **(env or {})}
+    if places:
+        given["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, places))
+    if mark:
+        given[MARK] = mark
+    return Launch(tuple(argv), given, port, log_path)
+
+
+def knobs(config: EngineConfig) -> list[str]:
+    """Return an engine's knobs as vLLM 0.32's flags; what is vLLM's default on every box is left out."""
+    words = [
+        *("--block-size", str(config.block_size)),
+        *("--max-model-len", str(config.max_model_len)),
+        *("--max-num-seqs", str(config.max_num_seqs)),
+        *("--max-num-batched-tokens", str(config.max_num_batched_tokens)),
+        _switch("enable-chunked-prefill", on=config.enable_chunked_prefill),
+        _switch("enable-prefix-caching", on=config.enable_prefix_caching),
+    ]
+    if config.watermark:
+        words += ["--watermark", f"{config.watermark:g}"]
+    if not config.scheduler_reserve_full_isl:
+        words.append("--no-scheduler-reserve-full-isl")
+    if config.policy != "fcfs":
+        words += ["--scheduling-policy", config.policy]
+    if config.max_num_queued_reqs is not None:
+        words += ["--max-num-queued-reqs", str(config.max_num_queued_reqs)]
+    if config.long_prefill_token_threshold:
+        words += ["--long-prefill-token-threshold", str(config.long_prefill_token_threshold)]
+    return words
+
+
+def _switch(name: str, *, on: bool) -> str:
+    return f"--{name}" if on else f"--no-{name}"

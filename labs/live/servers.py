@@ -1,0 +1,209 @@
+"""The process of an engine: started, waited for, looked at, stopped. Each failure is a sentence that a person can act on."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labs.live.launching import HOST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from labs.live.launching import Launch
+
+LOOK_EVERY_S = 0.25
+ASK_TIMEOUT_S = 2.0
+KEPT_LINES = 200
+OK = 200
+
+
+class EngineError(Exception):
+    """Why there is no engine: one sentence for whoever reads it, what the log ends with is the operator's."""
+
+
+class EngineDied(EngineError):  # noqa: N818
+    """The process ended by itself."""
+
+
+class NotReady(EngineError):  # noqa: N818
+    """The engine did not answer in time."""
+
+
+@dataclass
+class Server:
+    """A started engine."""
+
+    launch: Launch
+    process: subprocess.Popen[bytes]
+    started_s: float
+    """``time.monotonic`` of the start."""
+
+    @property
+    def base_url(self) -> str:
+        return self.launch.base_url
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
+
+def free_port() -> int:
+    """Return a port of the loopback address that nobody has at the moment."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def start(launch: Launch) -> Server:
+    """Start an engine in a session of its own, its output in its log.
+
+    Raises EngineError, whose text says what is missing, if the start is hopeless before it began.
+    """
+    _check(launch)
+    try:
+        launch.log_path.parent.mkdir(parents=True, exist_ok=True)
+        with launch.log_path.open("ab") as log:
+            process = subprocess.Popen(
+                launch.argv,
+                env=launch.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+    except OSError as exc:
+        raise EngineError(_why(exc, launch)) from exc
+    return Server(launch, process, time.monotonic())
+
+
+def _check(launch: Launch) -> None:
+    program = launch.argv[0]
+    if not Path(program).exists():
+        raise EngineError(f"There is no {program}: `make live` prepares the engine's environment.")
+    model = Path(launch.argv[2])
+    if not (model / "config.json").is_file():
+        raise EngineError(
+            f"The model's folder {model} is missing or has no config.json: `make live` builds the small models, "
+            "and a box's profile names the folder of any other."
+        )
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, launch.port))
+        except OSError as exc:
+            raise EngineError(
+                f"Port {launch.port} is taken by another process; the engine was not started. End that process, or give another port."
+            ) from exc
+
+
+def _why(exc: OSError, launch: Launch) -> str:
+    if exc.errno == errno.ENOSPC:
+        return f"The disk is full: the engine's log {launch.log_path} could not be written."
+    return f"The engine could not be started: {exc.strerror or exc}."
+
+
+def wait_ready(
+    server: Server, *, within_s: float, tell: Callable[[float, str], None] | None = None
+) -> float:
+    """Wait until ``/health`` answers 200, and return the seconds since the start.
+
+    Raises EngineDied or NotReady. ``tell`` is told the share of the time that is over, and what the log said last;
+    it may raise to stop.
+    """
+    while True:
+        waited_s = time.monotonic() - server.started_s
+        if not server.is_alive:
+            raise EngineDied(said_last(server.launch.log_path, server.process.returncode))
+        if answers(server.base_url):
+            return waited_s
+        if waited_s > within_s:
+            raise NotReady(
+                f"The engine did not answer within {within_s:.0f} s of its start; it was stopped."
+            )
+        if tell is not None:
+            tell(min(1.0, waited_s / within_s), doing(server.launch.log_path))
+        time.sleep(LOOK_EVERY_S)
+
+
+def answers(base_url: str, path: str = "/health") -> bool:
+    """Return whether the server answers 200."""
+    try:
+        with urllib.request.urlopen(base_url + path, timeout=ASK_TIMEOUT_S) as answer:  # noqa: S310  (loopback)
+            return bool(answer.status == OK)
+    except (OSError, urllib.error.URLError, ValueError):
+        return False
+
+
+def stop(server: Server, *, grace_s: float = 10.0) -> None:
+    """End an engine and all that it started: SIGTERM, and SIGKILL after the grace. Nothing is left behind."""
+    group = server.process.pid
+    _signal(group, signal.SIGTERM)
+    try:
+        server.process.wait(timeout=grace_s)
+    except subprocess.TimeoutExpired:
+        _signal(group, signal.SIGKILL)
+        server.process.wait()
+    # A child that outlives its parent is in the same group.
+    _signal(group, signal.SIGKILL)
+
+
+def _signal(group: int, which: signal.Signals) -> None:
+    try:
+        os.killpg(group, which)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def tail(log_path: Path, lines: int = KEPT_LINES) -> str:
+    """Return the last lines of a log, without colours; '' if there is none."""
+    try:
+        with log_path.open("r", encoding="utf-8", errors="replace") as log:
+            kept = deque(log, maxlen=lines)
+    except OSError:
+        return ""
+    return re.sub(r"\x1b\[[0-9;]*m", "", "".join(kept))
+
+
+_ERROR = re.compile(r"(?:\b[A-Za-z]+(?:Error|Exception)|No space left on device)\b.*", re.MULTILINE)
+
+
+def said_last(log_path: Path, code: int | None) -> str:
+    """Return one sentence on why an engine ended: the last error that its log names."""
+    found = [
+        each.strip()
+        for each in _ERROR.findall(tail(log_path))
+        if "See root cause" not in each and "EngineDeadError" not in each
+    ]
+    # The engine's own process says why; those that wait for it follow with errors of their own.
+    specific = [each for each in found if "Engine core initialization failed" not in each]
+    said = (specific or found or [""])[-1]
+    ended = f"The engine ended by itself (exit status {code})"
+    return f"{ended}: {said[:400]}" if said else f"{ended} and named no error."
+
+
+_DOING = (
+    ("init engine", "Ready to listen"),
+    ("KV cache size", "The KV pool is laid out"),
+    ("Loading weights took", "The weights are loaded"),
+    ("Starting to load model", "Loading the weights"),
+    ("Initializing a V1 LLM engine", "The engine's process is up"),
+)
+
+
+def doing(log_path: Path) -> str:
+    """Return what a starting engine is at, in a few words."""
+    text = tail(log_path, 60)
+    return next((words for mark, words in _DOING if mark in text), "Importing the engine")

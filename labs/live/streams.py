@@ -1,0 +1,131 @@
+"""One request to a real engine: sent, streamed token by token, and noted on the simulator's ``Request``.
+
+A stream that ends oddly says how: refused with its status and body, broken off, given up by its client, or silent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+
+from labs.simulator.request import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from labs.simulator.request import Request
+
+FIRST_ID, LAST_ID = 6, 400
+"""Token ids of prompts: past the special ones, within the vocabulary of the smallest model."""
+OK = 200
+KEPT_BODY = 2_000
+
+
+def token_ids(name: str, count: int) -> list[int]:
+    """Return ``count`` token ids that follow from a name alone."""
+    return random.Random(f"tokens:{name}").choices(range(FIRST_ID, LAST_ID), k=count)
+
+
+def prompt_of(request: Request) -> list[int]:
+    """Return the token ids of a request's prompt: the shared texts it begins with, then its own."""
+    ids: list[int] = []
+    for name, upto in request.prefix:
+        ids += token_ids(name, upto)[len(ids) :]
+    return ids + token_ids(request.request_id, request.prompt_tokens - len(ids))
+
+
+def completion_body(request: Request, model: str) -> dict[str, Any]:
+    """Return the body of a streamed completion of exactly ``max_tokens`` tokens, unless the context ends sooner."""
+    body = {
+        "model": model,
+        "prompt": prompt_of(request),
+        "max_tokens": request.max_tokens,
+        "ignore_eos": True,
+        "temperature": 0,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    if request.priority:
+        body["priority"] = request.priority
+    return body
+
+
+async def stream(
+    session: aiohttp.ClientSession,
+    url: str,
+    body: dict[str, Any],
+    request: Request,
+    now_ps: Callable[[], int],
+) -> None:
+    """Send a request and follow its answer until it ends; everything seen is noted on ``request``.
+
+    Never raises for what the engine does; cancelling the task closes the connection, as a client that leaves does.
+    """
+    request.status = Status.RUNNING
+    try:
+        async with session.post(url, json=body) as answer:
+            request.http_status = answer.status
+            if answer.status != OK:
+                text = await answer.text()
+                _ended(request, now_ps(), Status.ABORTED, "error", refusal=text[:KEPT_BODY])
+                return
+            whole = await _read(answer, request, now_ps)
+    except asyncio.CancelledError:
+        request.client_left_ps = now_ps()
+        _ended(request, request.client_left_ps, Status.ABORTED, "abort")
+        raise
+    except (aiohttp.ClientError, TimeoutError, OSError) as exc:
+        if request.first_token_ps is None:
+            request.http_status = 503
+        _ended(request, now_ps(), Status.ABORTED, "error", refusal=type(exc).__name__)
+        return
+    if request.is_cancelled:
+        _ended(request, now_ps(), Status.ABORTED, "abort")
+    elif whole:
+        _ended(request, now_ps(), Status.FINISHED, "length")
+    else:
+        _ended(request, now_ps(), Status.ABORTED, "error", refusal="stream broke off")
+
+
+def _ended(request: Request, at_ps: int, status: Status, reason: str, *, refusal: str = "") -> None:
+    request.status = status
+    request.finish_reason = reason
+    request.finish_ps = at_ps
+    request.refusal = refusal
+
+
+async def _read(
+    answer: aiohttp.ClientResponse, request: Request, now_ps: Callable[[], int]
+) -> bool:
+    """Note each token as it comes; return whether the stream came to its end."""
+    async for line in answer.content:
+        if not line.startswith(b"data: "):
+            continue
+        data = line[6:].strip()
+        if data == b"[DONE]":
+            return True
+        event = json.loads(data)
+        if "error" in event:
+            request.http_status = int(event["error"].get("code") or 500)
+            return False
+        usage = event.get("usage")
+        if usage:
+            request.num_output_tokens = int(usage["completion_tokens"])
+        if event.get("choices"):
+            _token(request, now_ps())
+            if request.is_cancelled:
+                return True
+    return False
+
+
+def _token(request: Request, at_ps: int) -> None:
+    request.num_output_tokens += 1
+    if request.first_token_ps is None:
+        request.first_token_ps = at_ps
+    elif request.last_token_ps is not None:
+        request.longest_gap_ps = max(request.longest_gap_ps, at_ps - request.last_token_ps)
+    request.last_token_ps = at_ps
