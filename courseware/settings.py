@@ -5,6 +5,7 @@ raises at start: a typed ``DEBUG=ture`` must not quietly mean "off".
 """
 
 import os
+import platform
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -351,6 +352,12 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 5,
         "options": {"expires": 5},
     },
+    # Ends leases whose holder is silent, and rings again for those that wait.
+    "tend-leases": {
+        "task": "labs.tasks.tend_leases",
+        "schedule": 15,
+        "options": {"expires": 15},
+    },
     # Each row remembers its day: a mail goes out once, and one that was lost at the next hour.
     "remind-of-reviews": {
         "task": "lessons.tasks.remind_all",
@@ -363,6 +370,33 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
 LABS_SILENCE_S = env_int("LABS_SILENCE_S", default=10, minimum=1)
 # ... and one that nobody took up for so long is announced again.
 LABS_FORGOTTEN_S = env_int("LABS_FORGOTTEN_S", default=10, minimum=1)
+
+# ------------------------------------------------------------------------------------- live labs
+
+# The name under which this machine holds leases on engines: one lease a name at once.
+LIVE_BOX = env_str("LIVE_BOX") or platform.node() or "box"
+# What a box keeps while a lease lasts: logs of engines, and what is to be undone. Two sites on one machine: two folders.
+LIVE_DIR = BASE_DIR / env_str("LIVE_DIR", ".live/run")
+# The function that makes an engine's session of a lease.
+LIVE_SESSION = env_str("LIVE_SESSION", "labs.live_engine.session_of")
+# The clocks of a lease: from its claim until the engine must answer; without an action; from ready on; each extension.
+LIVE_START_S = env_int("LIVE_START_S", default=300, minimum=1)
+LIVE_IDLE_S = env_int("LIVE_IDLE_S", default=600, minimum=1)
+LIVE_DEADLINE_S = env_int("LIVE_DEADLINE_S", default=2700, minimum=1)
+LIVE_EXTENSIONS = env_int("LIVE_EXTENSIONS", default=2)
+LIVE_EXTENSION_S = env_int("LIVE_EXTENSION_S", default=900, minimum=1)
+# A lease whose holder has been silent for so long is over.
+LIVE_SILENCE_S = env_int("LIVE_SILENCE_S", default=30, minimum=5)
+# An engine that is told to end is killed after so long.
+LIVE_GRACE_S = env_int("LIVE_GRACE_S", default=10, minimum=1)
+# Within this time whoever has held engines the least comes first.
+LIVE_FAIR_WINDOW_S = env_int("LIVE_FAIR_WINDOW_S", default=6 * 60 * 60, minimum=60)
+# The most that one person gets within 24 hours, and that one cohort's people have or wait for at once.
+LIVE_PER_PERSON_DAY_S = env_int("LIVE_PER_PERSON_DAY_S", default=3 * 60 * 60)
+LIVE_PER_COHORT = env_int("LIVE_PER_COHORT", default=12)
+LIVE_LONGEST_S = LIVE_START_S + LIVE_DEADLINE_S + LIVE_EXTENSIONS * LIVE_EXTENSION_S
+# Workers of a box hold leases; no other worker has an engine at hand.
+CELERY_TASK_ROUTES = {"labs.tasks.hold_lease": {"queue": "live"}}
 
 # Management commands that `make run` calls after migrating, before the first page.
 CONTENT_COMMANDS = ["sync_content"]

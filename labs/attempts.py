@@ -35,7 +35,7 @@ class Closed(Exception):  # noqa: N818
 
 
 class NotNow(Exception):  # noqa: N818
-    """The learner's cohort takes no attempt of theirs at this lab now. Its text is the sentence that says why."""
+    """Something that was asked for is not to be had now. Its text is the sentence that says why."""
 
 
 def start_attempt(*, learner: User, spec: LabSpec) -> Attempt:
@@ -92,7 +92,8 @@ def _fresh_seed(spec: LabSpec, learner_id: int, used: list[int]) -> int:
 def command(attempt: Attempt, line: str) -> Action:
     """Log a typed or clicked command. What does not parse is answered at once and charged nothing.
 
-    Raises Busy while another action is under way, Closed if the attempt takes no more.
+    Raises Busy while another action is under way, Closed if the attempt takes no more, NotNow if it is live and its
+    engine is gone.
     """
     parsed = console.parse(line)
     line = _storable(line.strip()[: console.MAX_LINE_CHARACTERS])
@@ -105,6 +106,10 @@ def command(attempt: Attempt, line: str) -> Action:
             outcome={"kind": "refused", "text": parsed.message},
         )
     _require_open(attempt)
+    if attempt.is_live and not attempt.leases.unended().exists():
+        raise NotNow(
+            "This attempt has no engine any more: commands reach nothing. What you have read is kept."
+        )
     with transaction.atomic():
         return _queue(attempt, Kind.COMMAND, {"line": line})
 
@@ -214,5 +219,7 @@ def _queue(attempt: Attempt, kind: Action.Kind, payload: dict[str, Any]) -> Acti
             )
     except IntegrityError as exc:
         raise Busy from exc
-    outbox.post(action.pk)
+    # Who holds the lease of a live attempt looks for its actions; its marking is anybody's.
+    if kind == Kind.FINISH or not attempt.is_live:
+        outbox.post(action.pk)
     return action

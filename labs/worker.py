@@ -3,13 +3,16 @@
 A worker claims the row by one UPDATE, rebuilds the world (from a checkpoint where there is one), performs the command, and
 stores the outcome by one UPDATE that succeeds only while the action is still its own. Messages may be lost or come
 twice.
+
+Which world that is, ``Worlds`` says. An action of a live attempt is performed on the engine by whoever holds its lease
+(``labs.live_session``); a worker leaves it alone.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +25,9 @@ from labs import checkpoints, console, doorbell, incident, outbox
 from labs.models import Action, Attempt
 
 if TYPE_CHECKING:
-    from labs.incident import Incident, Outcome
+    from collections.abc import Callable
+
+    from labs.incident import Incident, Outcome, Progress
 
 logger = logging.getLogger(__name__)
 
@@ -35,11 +40,58 @@ class Stopped(Exception):  # noqa: N818
     """The action is no longer this worker's: cancelled, or taken up by another."""
 
 
-def execute_action(action_id: int) -> None:
-    """Perform a queued action and store its outcome.
+class GivenUp(Exception):  # noqa: N818
+    """There is no world to perform on any more: its engine is gone, or the lease on it."""
 
-    Safe to call twice: an action that is not queued is left alone. Each try writes only while the action is
-    still its own, so a try that was given up for dead changes nothing.
+
+@dataclass(frozen=True)
+class Worlds:
+    """Where an action finds the world that it is performed on, and what is kept of that afterwards."""
+
+    begin: Callable[[Attempt, Progress], Incident]
+    """Bring a new world to its page."""
+    before: Callable[[Action, Progress], Incident]
+    """Return the world as a command finds it."""
+    packed: Callable[[Incident], bytes]
+    """Return a world's bytes for a checkpoint; none for a world that is not kept so."""
+    keep: Callable[[Action, Incident], None]
+    """Keep a world at hand after an action that moved it."""
+    forget: Callable[[int], None]
+    """Drop the world of an attempt: it may be half-way through an action."""
+
+
+SIMULATED = Worlds(
+    begin=lambda attempt, tell: incident.begin(attempt.spec, attempt.seed, progress=tell),
+    before=checkpoints.world_before,
+    packed=checkpoints.packed,
+    keep=lambda action, world: checkpoints.keep(action.attempt_id, action.seq, world),
+    forget=checkpoints.forget,
+)
+
+
+def execute_action(action_id: int) -> None:
+    """Perform a queued action on its simulated world, or mark its attempt, and store the outcome.
+
+    Safe to call twice: an action that is not queued is left alone, and so is one that belongs to the holder of a lease.
+    """
+    if not Action.objects.filter(pk=action_id).for_any_worker().exists():
+        logger.info("action %s is for no worker; leaving it alone", action_id)
+        return
+    work(action_id, SIMULATED)
+
+
+def work(
+    action_id: int,
+    worlds: Worlds,
+    *,
+    doing: str = "Rebuilding the world",
+    breathe: Callable[[], None] = lambda: None,
+) -> bool:
+    """Claim a queued action, perform it on its world, store the outcome; False if it was not queued.
+
+    Each try writes only while the action is still its own, so a try that was given up for dead changes nothing.
+    ``breathe`` is called with every progress; a ``GivenUp`` that it or the world raises ends the try and reaches the
+    caller, who sees to the action.
     """
     claimed = Action.objects.filter(pk=action_id).move(
         Status.QUEUED,
@@ -47,24 +99,28 @@ def execute_action(action_id: int) -> None:
         tries=F("tries") + 1,
         heartbeat_at=timezone.now(),
         progress=0.0,
-        doing="Rebuilding the world",
+        doing=doing,
     )
     if not claimed:
         logger.info("action %s is not queued; leaving it alone", action_id)
-        return
+        return False
     action = Action.objects.select_related("attempt").get(pk=action_id)
     doorbell.ring(action.attempt_id)
     try:
-        _perform(action)
+        _perform(action, worlds, _Teller(action, breathe))
     except Stopped:
-        checkpoints.forget(action.attempt_id)
+        worlds.forget(action.attempt_id)
         own = Action.objects.filter(pk=action.pk, tries=action.tries, cancel_requested=True)
         own.move(Status.RUNNING, Status.CANCELLED, done_at=timezone.now())
+    except GivenUp:
+        worlds.forget(action.attempt_id)
+        raise
     except Exception:
-        checkpoints.forget(action.attempt_id)
+        worlds.forget(action.attempt_id)
         logger.exception("action %s could not be run, try %s", action.pk, action.tries)
         _put_back(action, "it raised")
     doorbell.ring(action.attempt_id)
+    return True
 
 
 def tend() -> int:
@@ -72,12 +128,14 @@ def tend() -> int:
     now = timezone.now()
     outbox.send_late(now)
     back = 0
-    silent = Action.objects.silent_since(now - timedelta(seconds=settings.LABS_SILENCE_S))
+    # Those of live attempts are seen to with their leases.
+    ours = Action.objects.for_any_worker()
+    silent = ours.silent_since(now - timedelta(seconds=settings.LABS_SILENCE_S))
     for action in silent.only("pk", "tries", "attempt_id"):
         back += _put_back(action, "its worker went silent")
     # A message that the broker lost: the row still waits, and nobody has claimed it.
     long_ago = now - timedelta(seconds=settings.LABS_FORGOTTEN_S)
-    forgotten = Action.objects.filter(status=Status.QUEUED, created_at__lt=long_ago)
+    forgotten = ours.filter(status=Status.QUEUED, created_at__lt=long_ago)
     for action_id in forgotten.values_list("pk", flat=True):
         if not outbox.posted_since(action_id, long_ago):
             with transaction.atomic():
@@ -110,8 +168,7 @@ def _could_not_be_graded(action_id: int) -> None:
     ).update(status="not_graded")
 
 
-def _perform(action: Action) -> None:
-    tell = _Teller(action)
+def _perform(action: Action, worlds: Worlds, tell: Progress) -> None:
     if action.kind == Kind.FINISH:
         from labs import marks  # noqa: PLC0415  (numpy is loaded by the workers that mark, not by every page)
 
@@ -121,20 +178,20 @@ def _perform(action: Action) -> None:
     attempt = action.attempt
     number = 0
     if action.kind == Kind.BEGIN:
-        world = incident.begin(attempt.spec, attempt.seed, progress=tell)
+        world = worlds.begin(attempt, tell)
         outcome = incident.Outcome("begin", "", 0)
     else:
-        world = checkpoints.world_before(action, tell)
+        world = worlds.before(action, tell)
         parsed = console.parse(action.payload["line"])
         if isinstance(parsed, console.Refusal):
             raise TypeError(f"a refused line was queued: {parsed.message}")
         commands = Action.objects.filter(attempt=attempt, kind=Kind.COMMAND, status=Status.DONE)
         number = commands.count() + 1
         outcome = incident.perform(world, parsed, number, tell)
-    _store(action, world, outcome, number)
+    _store(action, worlds, world, outcome, number)
 
 
-def _store(action: Action, world: Incident, outcome: Outcome, number: int) -> None:
+def _store(action: Action, worlds: Worlds, world: Incident, outcome: Outcome, number: int) -> None:
     """Write outcome, clock, panel and checkpoint in one transaction, if the action is still this try's."""
     attempt = action.attempt
     status = Status.REFUSED if outcome.kind == "refused" else Status.DONE
@@ -142,7 +199,7 @@ def _store(action: Action, world: Incident, outcome: Outcome, number: int) -> No
     if number and status == Status.DONE:
         data["number"] = number
     moves = outcome.cost_s > 0 or action.kind == Kind.BEGIN
-    blob = checkpoints.packed(world) if moves else b""
+    blob = worlds.packed(world) if moves else b""
     shown = panel(world, attempt.panel) if moves else attempt.panel
     with transaction.atomic():
         own = Action.objects.filter(pk=action.pk, tries=action.tries)
@@ -160,9 +217,10 @@ def _store(action: Action, world: Incident, outcome: Outcome, number: int) -> No
             raise Stopped
         if moves:
             Attempt.objects.filter(pk=attempt.pk).update(clock_s=world.clock_s, panel=shown)
-            checkpoints.store(action, blob)
+            if blob:
+                checkpoints.store(action, blob)
     if moves:
-        checkpoints.keep(attempt.pk, action.seq, world)
+        worlds.keep(action, world)
 
 
 def panel(world: Incident, earlier: dict[str, Any]) -> dict[str, Any]:
@@ -185,11 +243,13 @@ def panel(world: Incident, earlier: dict[str, Any]) -> dict[str, Any]:
 class _Teller:
     """Stores progress and heartbeat while an action runs; stops it when it was cancelled or taken over."""
 
-    def __init__(self, action: Action) -> None:
+    def __init__(self, action: Action, breathe: Callable[[], None]) -> None:
         self._action = action
+        self._breathe = breathe
         self._told_at = 0.0
 
     def __call__(self, share: float, doing: str) -> None:
+        self._breathe()
         now = time.monotonic()
         if now - self._told_at < TELL_EVERY_S:
             return

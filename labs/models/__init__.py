@@ -2,6 +2,7 @@
 
 from labs.models.attempts import Action, Attempt, next_seq
 from labs.models.draft_proofs import DraftProof
+from labs.models.leases import BoxPulse, Lease
 from labs.models.marks import KeptReruns, MarkChange, MarkOverride, PlannedMark, Remarking
 from labs.models.reading_rules import ReadingRules
 from labs.models.regrades import RegradeRequest
@@ -14,11 +15,13 @@ from labs.models.work import Checkpoint, InformationTable, Outbox
 __all__ = [
     "Action",
     "Attempt",
+    "BoxPulse",
     "Checkpoint",
     "DraftProof",
     "GraderSettings",
     "InformationTable",
     "KeptReruns",
+    "Lease",
     "MarkChange",
     "MarkOverride",
     "Outbox",

@@ -50,6 +50,12 @@ class Attempt(models.Model):
         NOT_GRADED = "not_graded", "Could not be graded"
         GIVEN_UP = "given_up", "Given up"
 
+    class Backend(models.TextChoices):
+        """What stands behind the instruments."""
+
+        SIMULATED = "simulated", "Simulated"
+        LIVE = "live", "A real engine"
+
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     learner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="attempts"
@@ -60,6 +66,7 @@ class Attempt(models.Model):
     number = models.PositiveIntegerField()
     """The learner's first, second, … attempt at this lab."""
     status = models.CharField(max_length=12, choices=Status, default=Status.OPEN)
+    backend = models.CharField(max_length=10, choices=Backend, default=Backend.SIMULATED)
     clock_s = models.IntegerField(default=0)
     """Incident seconds since the page."""
     panel = models.JSONField(default=dict, blank=True)
@@ -127,6 +134,10 @@ class Attempt(models.Model):
     def is_open(self) -> bool:
         return self.status == self.Status.OPEN
 
+    @property
+    def is_live(self) -> bool:
+        return self.backend == self.Backend.LIVE
+
 
 class ActionQuerySet(models.QuerySet["Action"]):
     def under_way(self) -> ActionQuerySet:
@@ -135,6 +146,16 @@ class ActionQuerySet(models.QuerySet["Action"]):
     def move(self, source: str, target: str, **fields: Any) -> bool:
         """Move the one selected action from ``source`` to ``target``; False if it has left ``source``."""
         return self.filter(status=source).update(status=target, **fields) == 1
+
+    def for_any_worker(self) -> ActionQuerySet:
+        """Return the actions that no lease performs: all of simulated attempts, and the marking of live ones.
+
+        A live attempt is marked when its lease has ended: then its record is complete.
+        """
+        marking = Q(kind=Action.Kind.FINISH) & ~Q(
+            attempt__in=Attempt.objects.filter(leases__status__in=("queued", "starting", "running"))
+        )
+        return self.filter(Q(attempt__backend=Attempt.Backend.SIMULATED) | marking)
 
     def silent_since(self, moment: datetime) -> ActionQuerySet:
         """Return running actions whose worker has not been heard of since ``moment``."""

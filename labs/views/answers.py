@@ -56,4 +56,7 @@ def take(
         attempt.refresh_from_db()
         problem = "This attempt is closed and takes no more actions."
         return room_page(request, attempt, status=BUSY, problem=problem, **typed)
+    except attempts.NotNow as refusal:
+        attempt.refresh_from_db()
+        return room_page(request, attempt, status=BUSY, problem=str(refusal), **typed)
     return done(request, attempt, anchor, taken=form)
