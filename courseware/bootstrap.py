@@ -24,6 +24,8 @@ VENV = ROOT / ".venv"
 VENV_PYTHON = VENV / "bin" / "python"
 UV = "uv==0.13.9"
 MINIMUM = (3, 12)
+WANTED = ("3.12", "3.13", "3.14")
+"""Versions that are looked for by name, the tested one first."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -66,13 +68,13 @@ def do(*command: str | Path, otherwise: str) -> None:
         raise SetUpError(otherwise)
 
 
-def interpreters() -> list[str]:
-    """Every Python 3 that this machine may have, the tested one first."""
-    names = ["python3.12", "python3.13", "python3.14", "python3"]
+def interpreters(wanted: tuple[str, ...] = WANTED) -> list[str]:
+    """Every Python 3 that this machine may have, of the wanted versions first."""
+    names = [*(f"python{version}" for version in wanted), "python3"]
     found = [path for path in map(shutil.which, names) if path]
     kept = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
-    for pattern in ("3.12*", "3.13*", "3.14*"):
-        found += sorted((str(path) for path in kept.glob(f"{pattern}/bin/python3")), reverse=True)
+    for version in wanted:
+        found += sorted((str(path) for path in kept.glob(f"{version}*/bin/python3")), reverse=True)
     folders = ("/opt/homebrew/bin", "/usr/local/bin", "/usr/bin")
     found += [f"{folder}/{name}" for folder in folders for name in names]
     return list(dict.fromkeys([*found, sys.executable]))

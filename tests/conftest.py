@@ -12,8 +12,13 @@ from tests.factories import UserFactory
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--every-look``: browser tests in each theme at each width, not in two of the four."""
+    """Options of the suites that are not everybody's.
+
+    ``--every-look``: browser tests in each theme at each width, not in two of the four.
+    ``--live``: the tests of tests/live, which start real engines (`make test-live`).
+    """
     parser.addoption("--every-look", action="store_true", help="every theme at every width")
+    parser.addoption("--live", action="store_true", help="tests on a real engine, in tests/live")
 
 
 django_settings.CONTENT_LOOK_EVERY_S = 0

@@ -39,7 +39,9 @@ def test_nothing_lies_in_vendor_that_is_not_listed():
     assert files - licences - set(VENDORED) == {"static/vendor/VENDOR.toml"}
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize(
+    "name", ["requirements.txt", "requirements-dev.txt", "requirements-live.txt"]
+)
 def test_requirements_are_exact_and_hashed_and_name_no_host(name):
     text = (ROOT / name).read_text()
     assert "://" not in text
@@ -51,7 +53,7 @@ def test_requirements_are_exact_and_hashed_and_name_no_host(name):
 
 def test_every_requirement_has_its_reason():
     reasons = (ROOT / "docs" / "dependencies.md").read_text().lower()
-    for name in ("requirements.in", "requirements-dev.in"):
+    for name in ("requirements.in", "requirements-dev.in", "requirements-live.in"):
         for line in (ROOT / name).read_text().splitlines():
             package = re.match(r"[A-Za-z][\w-]*", line)
             if package:
@@ -94,12 +96,13 @@ def test_ci_runs_the_tests_that_everyone_runs():
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
     assert script.read_text().startswith("#!/usr/bin/env bash")
-    assert "make test" in script.read_text()
+    assert "make test <" in script.read_text()
+    assert "make test-live <" in script.read_text()
 
 
 def test_make_help_lists_every_target():
     told = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
-    for target in ("run", "test", "check", "setup", "worker"):
+    for target in ("run", "test", "check", "setup", "worker", "live", "test-live"):
         assert f"make {target} " in told.stdout
 
 
