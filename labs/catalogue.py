@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from courseware.served import PINNED, remembered, tree
-from labs.specs import LabSpec, load_spec
+from labs.specs import LIVE, LabSpec, load_live, load_spec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +23,11 @@ def labs() -> dict[str, LabSpec]:
 def lab(key: str) -> LabSpec:
     """Return one lab: the one that is served under this slug, or the version ``<slug>@<digest>``.
 
-    Raises KeyError if there is no such lab, SpecError for a version that cannot be read.
+    With ``/live`` behind it, the lab as a real engine runs it. Raises KeyError if there is no such lab (LookupError
+    for one that runs on no real engine), SpecError for a version that cannot be read.
     """
+    if key.endswith(LIVE):
+        return load_live(folder_of(key).parent)
     if PINNED not in key:
         return labs()[key]
     if not folder_of(key).is_dir():
@@ -38,7 +41,10 @@ def _place(number: str) -> tuple[int, ...]:
 
 
 def folder_of(key: str) -> Path:
-    """Return the folder of a lab, or of one of its versions. Raises KeyError for a version where none are kept."""
+    """Return the folder of a lab, of one of its versions, or of what either says of real engines.
+
+    Raises KeyError for a version where none are kept.
+    """
     here = tree()
     if PINNED not in key:
         return here.labs / key
@@ -49,5 +55,8 @@ def folder_of(key: str) -> Path:
 
 @remembered
 def text_of(key: str, name: str) -> str:
-    """Return a text of the lab's folder: ``brief.md`` or ``debrief.md``."""
-    return (folder_of(key) / name).read_text(encoding="utf-8")
+    """Return a text of the lab's folder: ``brief.md`` or ``debrief.md``. A real engine may have its own."""
+    path = folder_of(key) / name
+    if key.endswith(LIVE) and not path.is_file():
+        path = path.parent.parent / name
+    return path.read_text(encoding="utf-8")

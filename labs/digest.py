@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).parent
 _ROOMS = ("simulator", "instruments", "specs", "worlds", "incident", "table_runs.py")
 _WORLD_KEYS = {
-    "timeline", "alarm", "admission", "slos", "fleet", "traffic", "hypotheses", "mitigation",
+    "timeline", "windows", "alarm", "admission", "slos", "fleet", "traffic", "hypotheses", "mitigation",
 }  # fmt: skip
 """Of a spec; titles, prices and texts change no world."""
 _PROBE_SEEDS = (3_000_000, 3_000_001)

@@ -8,9 +8,11 @@ from labs.console.changes import ENGINE_FLAGS
 from labs.console.commands import MAX_LINE_CHARACTERS, Command, Filter, Refusal
 from labs.console.filters import filtered, pattern_problem
 from labs.console.parse import VERBS, parse
+from labs.console.readings import KEPT
 
 __all__ = [
     "ENGINE_FLAGS",
+    "KEPT",
     "MAX_LINE_CHARACTERS",
     "VERBS",
     "Command",

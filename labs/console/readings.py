@@ -87,6 +87,10 @@ def _dcgm(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusa
     return Command("dcgm", filters=filters)
 
 
+KEPT = {300: "5m", 720: "12m", 30: "30s", 60: "1m"}
+"""Windows that a gateway may keep, seconds, and their names: the first two on a cluster, the others where all goes faster."""
+
+
 def _request_log(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
     options: dict[str, str] = {"view": "summary", "last": "5m"}
     words = list(arguments)
@@ -94,11 +98,11 @@ def _request_log(arguments: list[str], filters: tuple[Filter, ...]) -> Command |
         word = words.pop(0)
         if word == "--last":
             seconds = duration_s(words.pop(0) if words else "")
-            if seconds not in {300, 720}:
+            if seconds not in KEPT:
                 return Refusal(
-                    "request-log: --last takes 5m or 12m, the two windows that the gateway keeps."
+                    "request-log: --last takes 5m or 12m, the two windows that the gateway keeps; on a real engine of ours 30s or 1m."
                 )
-            options["last"] = "5m" if seconds == 300 else "12m"  # noqa: PLR2004
+            options["last"] = KEPT[seconds]
         elif word in {"--summary", "--gaps", "--waiting"}:
             options["view"] = word.removeprefix("--")
         else:
@@ -108,9 +112,9 @@ def _request_log(arguments: list[str], filters: tuple[Filter, ...]) -> Command |
 
 def _steps(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
     rest, options = of_replica(arguments)
-    if options is None or rest not in ([], ["--last", "60s"], ["--last", "1m"]):
+    if options is None or rest not in ([], *(["--last", each] for each in ("60s", "1m", "10s"))):
         return Refusal(
-            "steps: it logs one minute of steps: `steps --last 60s`, or `steps --replica 1`."
+            "steps: it logs one minute of steps: `steps --last 60s`, or `steps --replica 1`; on a real engine of ours `steps --last 10s`."
         )
     return Command("steps", options=options, filters=filters)
 

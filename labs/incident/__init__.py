@@ -18,12 +18,11 @@ from labs.incident.changes import (
 )
 from labs.incident.gauges import Gauges, alarm_now, alarm_series, gauges, kept, promises, users_hurt
 from labs.incident.pages import at_page, page_bytes, spec_key
-from labs.incident.perform import VERIFY_S, begin, perform, price, waking
+from labs.incident.perform import begin, perform, price, waking
 from labs.incident.state import Change, Incident, Operation, Outcome, Progress, advance, clock
 
 __all__ = [
     "CHANGE_VERBS",
-    "VERIFY_S",
     "Change",
     "Gauges",
     "Incident",

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from labs.incident.state import Operation, Progress
     from labs.specs import LabSpec
 
-VERIFY_S = 300
 THOUSAND = 1000
 _OTHER_VERBS = {*CHANGE_VERBS, "wait", "verify", "flags", "help"}
 
@@ -98,7 +97,7 @@ def price(spec: LabSpec, command: Command) -> int:
     if command.verb == "wait":
         return int(command.options["seconds"])
     if command.verb == "verify":
-        return VERIFY_S
+        return spec.windows.verify_s
     if command.verb == "restart":
         return spec.fleet.restart_s
     if command.verb == "undo":
@@ -226,7 +225,7 @@ def _free_answer(incident: Incident, command: Command) -> str:
             *instruments,
             "To act:",
             *changes,
-            "  verify                     " + clock(VERIFY_S),
+            "  verify                     " + clock(incident.spec.windows.verify_s),
             "  wait 5m, flags, undo N, help",
             "Behind a pipe: grep, head, tail, wc -l.",
         ]

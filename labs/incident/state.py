@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from labs import worlds
-from labs.instruments.signals import View
+from labs.instruments.signals import View, Windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +51,7 @@ class Incident:
             float(self.clock_s),
             step_s,
             float(self.spec.timeline.healthy_from_s),
+            windows=Windows(*self.spec.windows.looked_back),
         )
 
 

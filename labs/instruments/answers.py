@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labs.instruments.prometheus.scrapes import EPOCH_S
-from labs.instruments.signals import PANEL_S, recent, sent_between
+from labs.instruments.signals import recent, sent_between
 from labs.simulator.gateway import answer, is_clamped
 from labs.simulator.http_answers import BAD_REQUEST, NOT_FOUND, OK, SERVER_ERROR, HttpAnswer, Probe
 from labs.simulator.request import Status, to_s
@@ -22,7 +22,7 @@ GATEWAY_ONLY = ("tokenizer_crash",)
 
 def _decided(view: View) -> Sequence[Request]:
     """Return the requests of five minutes that have begun to be answered, or were refused."""
-    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+    sent = sent_between(view.cluster, view.now_s - view.windows.panel_s, view.now_s)
     return [
         each
         for each in sent
@@ -95,23 +95,23 @@ def failed_share_5m(view: View) -> float | None:
 
 def first_rate_5m(view: View) -> float | None:
     """Return how many requests a second were sent for the first time, five minutes."""
-    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
-    return sum(not each.attempt for each in sent) / PANEL_S if sent else None
+    sent = sent_between(view.cluster, view.now_s - view.windows.panel_s, view.now_s)
+    return sum(not each.attempt for each in sent) / view.windows.panel_s if sent else None
 
 
 def retry_share_5m(view: View) -> float | None:
     """Return the share of what was sent in five minutes that had been sent before."""
-    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+    sent = sent_between(view.cluster, view.now_s - view.windows.panel_s, view.now_s)
     return sum(each.attempt > 0 for each in sent) / len(sent) if sent else None
 
 
 def _given_up(view: View) -> tuple[int, int]:
     """Return of five minutes' ends how many clients gave up, and how many ends there were."""
     gone = ended = 0
-    for each in recent(view.cluster, view.now_s - PANEL_S, view.now_s):
+    for each in recent(view.cluster, view.now_s - view.windows.panel_s, view.now_s):
         left_s = None if each.client_left_ps is None else to_s(each.client_left_ps)
         end_s = each.finish_s if left_s is None else left_s
-        if end_s is not None and view.now_s - PANEL_S < end_s <= view.now_s:
+        if end_s is not None and view.now_s - view.windows.panel_s < end_s <= view.now_s:
             ended += 1
             gone += left_s is not None
     return gone, ended

@@ -10,7 +10,6 @@ from labs.instruments import gpu_readings
 from labs.instruments.experience import felt, is_lost
 from labs.instruments.inside_signals import itl_quantile
 from labs.instruments.signals import (
-    PANEL_S,
     sample_at,
     sent_between,
     ttft_p95_at,
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from labs.simulator.engine import Engine
     from labs.simulator.telemetry import Sample
 
-EVERY_S = 30
-SHORT_S = 60.0
+POINTS_A_WINDOW = 10
+"""A panel has so many points in each of the lab's usual windows: every half minute, of five minutes."""
 
 type Line = Callable[[View], float | None]
 """What one line of a panel is at the view's time."""
@@ -33,7 +32,7 @@ type Line = Callable[[View], float | None]
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a panel: its name, and ``(t_s, value | None)`` every half minute, the last now."""
+    """One line of a panel: its name, and ``(t_s, value | None)`` at even times, the last now."""
 
     name: str
     points: tuple[tuple[int, float | None], ...]
@@ -52,7 +51,8 @@ class Panel:
 def panel(view: View, name: str, *, from_s: int) -> Panel:
     """Return a panel from ``from_s`` until now. Raises KeyError for a name that is none of PANELS."""
     title, unit, log_scale, lines = PANELS[name]
-    times = [*range(-(-from_s // EVERY_S) * EVERY_S, int(view.now_s) + 1, EVERY_S)]
+    every_s = round(view.windows.panel_s / POINTS_A_WINDOW)
+    times = [*range(-(-from_s // every_s) * every_s, int(view.now_s) + 1, every_s)]
     if times[-1:] != [int(view.now_s)]:
         times.append(int(view.now_s))
     return Panel(
@@ -88,21 +88,21 @@ def _name(view: View, replica: int) -> str:
     return f"replica {replica}" if len(view.cluster.engines) > 1 else "engine"
 
 
-def _each(read: Callable[[Engine, float], float | None]) -> Callable[[View], dict[str, Line]]:
+def _each(read: Callable[[Engine, View], float | None]) -> Callable[[View], dict[str, Line]]:
     """Return the lines of a panel with one line a replica."""
 
     def lines(view: View) -> dict[str, Line]:
         return {
-            _name(view, replica): lambda at, engine=engine: read(engine, at.now_s)  # type: ignore[misc]
+            _name(view, replica): lambda at, engine=engine: read(engine, at)  # type: ignore[misc]
             for replica, engine in enumerate(view.cluster.engines)
         }
 
     return lines
 
 
-def _gauge(pick: Callable[[Sample], float]) -> Callable[[Engine, float], float | None]:
-    def read(engine: Engine, t_s: float) -> float | None:
-        sample = sample_at(engine, t_s)
+def _gauge(pick: Callable[[Sample], float]) -> Callable[[Engine, View], float | None]:
+    def read(engine: Engine, at: View) -> float | None:
+        sample = sample_at(engine, at.now_s)
         return None if sample is None else pick(sample)
 
     return read
@@ -113,23 +113,23 @@ def _pair(engine: Engine, t_s: float, seconds: float) -> tuple[Sample, Sample] |
     return None if first is None or last is None or first is last else (first, last)
 
 
-def _preemptions(engine: Engine, t_s: float) -> float | None:
-    pair = _pair(engine, t_s, PANEL_S)
+def _preemptions(engine: Engine, at: View) -> float | None:
+    pair = _pair(engine, at.now_s, at.windows.panel_s)
     if pair is None:
         return None
     return float(max(0, pair[1].preemptions_reported - pair[0].preemptions_reported))
 
 
-def _tokens_per_s(engine: Engine, t_s: float) -> float | None:
-    pair = _pair(engine, t_s, SHORT_S)
+def _tokens_per_s(engine: Engine, at: View) -> float | None:
+    pair = _pair(engine, at.now_s, at.windows.short_s)
     if pair is None:
         return None
     sent = pair[1].generation_tokens - pair[0].generation_tokens
     return max(0, sent) / (pair[1].t_s - pair[0].t_s)
 
 
-def _busy(engine: Engine, t_s: float) -> float | None:
-    pair = _pair(engine, t_s, SHORT_S)
+def _busy(engine: Engine, at: View) -> float | None:
+    pair = _pair(engine, at.now_s, at.windows.short_s)
     if pair is None:
         return None
     return min(1.0, max(0.0, pair[1].busy_s - pair[0].busy_s) / (pair[1].t_s - pair[0].t_s))
@@ -137,12 +137,14 @@ def _busy(engine: Engine, t_s: float) -> float | None:
 
 def _goodput(view: View) -> float | None:
     """Return requests a second, of those sent in the minute before last, that were answered without a long wait."""
-    sent = sent_between(view.cluster, view.now_s - 2 * SHORT_S, view.now_s - SHORT_S)
+    sent = sent_between(
+        view.cluster, view.now_s - 2 * view.windows.short_s, view.now_s - view.windows.short_s
+    )
     good = sum(
         not is_lost(request) and (felt(request, "ttft", view.now_s) or 0.0) <= GOOD_TTFT_S
         for request in sent
     )
-    return good / SHORT_S
+    return good / view.windows.short_s
 
 
 GOOD_TTFT_S = 2.0
@@ -150,8 +152,10 @@ GOOD_TTFT_S = 2.0
 
 
 def _offered(view: View) -> float | None:
-    sent = sent_between(view.cluster, view.now_s - 2 * SHORT_S, view.now_s - SHORT_S)
-    return len(sent) / SHORT_S
+    sent = sent_between(
+        view.cluster, view.now_s - 2 * view.windows.short_s, view.now_s - view.windows.short_s
+    )
+    return len(sent) / view.windows.short_s
 
 
 def _gpus(pick: Callable[[GpuReading], float]) -> Callable[[View], dict[str, Line]]:
@@ -178,7 +182,7 @@ PANELS: dict[str, tuple[str, str, bool, Callable[[View], dict[str, Line]]]] = {
         "p95 time to first token, as clients see it",
         "s",
         True,
-        lambda view: {"p95": lambda at: ttft_p95_at(at.cluster, at.now_s)},
+        lambda view: {"p95": lambda at: ttft_p95_at(at.cluster, at.now_s, at.windows.panel_s)},
     ),
     "itl": (
         "p99 inter-token latency, five minutes",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labs.instruments.signals import PANEL_S, quantile, recent
+from labs.instruments.signals import quantile, recent
 from labs.simulator.request import Status, to_s
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _is_silent(request: Request, now_s: float) -> bool:
 
 def unfinished_share_5m(view: View) -> float | None:
     """Return the share of the calls that ended in five minutes that ended without their whole answer."""
-    from_s = view.now_s - PANEL_S
+    from_s = view.now_s - view.windows.panel_s
     ended = [
         each
         for each in recent(view.cluster, from_s, view.now_s)
@@ -62,7 +62,7 @@ def unfinished_share_5m(view: View) -> float | None:
 
 def _open(view: View) -> list[Request]:
     """Return the calls that were open in five minutes, the refused left out."""
-    calls = recent(view.cluster, view.now_s - PANEL_S, view.now_s)
+    calls = recent(view.cluster, view.now_s - view.windows.panel_s, view.now_s)
     return [each for each in calls if not each.refusal]
 
 
@@ -77,7 +77,8 @@ def give_up_age_s(view: View) -> float | None:
     ages = [
         left_s - each.sent_s
         for each in _open(view)
-        if (left_s := _left_s(each)) is not None and view.now_s - PANEL_S < left_s <= view.now_s
+        if (left_s := _left_s(each)) is not None
+        and view.now_s - view.windows.panel_s < left_s <= view.now_s
     ]
     return quantile(ages, 0.5)
 

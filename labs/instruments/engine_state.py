@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labs.instruments.sglang import launch
-from labs.instruments.signals import SHORT_S, SIGNALS, window
+from labs.instruments.signals import SIGNALS, window, window_words
 
 if TYPE_CHECKING:
     from labs.instruments.signals import View
@@ -16,9 +16,9 @@ _CONTINUED = " \\\n    "
 
 def steps(view: View) -> str:
     """Return one minute of steps: how many, how long, and what their time went to."""
-    pair = window(view, SHORT_S)
+    pair = window(view, view.windows.short_s)
     if pair is None or pair[0].steps == pair[1].steps:
-        return "no step in the last 60 s"
+        return f"no step in the last {window_words(view.windows.short_s)}"
     first, last = pair
     count, busy_s = last.steps - first.steps, last.busy_s - first.busy_s
     prefill_s, recompute_s = last.prefill_s - first.prefill_s, last.recompute_s - first.recompute_s
@@ -28,8 +28,8 @@ def steps(view: View) -> str:
     largest = SIGNALS["largest_prefill_tokens"](view) or 0.0
     rows = [
         ("steps", f"{count}", f"mean {1000 * busy_s / count:.1f} ms"),
-        ("tokens computed", f"{computed:,}", f"{computed / SHORT_S:,.0f} /s"),
-        ("  sent to clients", f"{generated:,}", f"{generated / SHORT_S:,.0f} /s"),
+        ("tokens computed", f"{computed:,}", f"{computed / view.windows.short_s:,.0f} /s"),
+        ("  sent to clients", f"{generated:,}", f"{generated / view.windows.short_s:,.0f} /s"),
         (
             "  computed again",
             f"{recomputed:,}",

@@ -8,8 +8,6 @@ from labs.instruments.answers import ANSWER_SIGNALS
 from labs.instruments.endings import ENDING_SIGNALS
 from labs.instruments.experience import felt
 from labs.instruments.signals import (
-    PANEL_S,
-    SHORT_S,
     quantile,
     recent,
     sample_at,
@@ -45,7 +43,7 @@ def slots_used(view: View) -> float | None:
 
 def prefill_share(view: View) -> float | None:
     """Return the share of a minute's engine time that first prefills took."""
-    pair = window(view, SHORT_S)
+    pair = window(view, view.windows.short_s)
     if pair is None:
         return None
     first, last = pair
@@ -56,26 +54,26 @@ def prefill_share(view: View) -> float | None:
 
 def arrival_rate_5m(view: View) -> float | None:
     """Return what clients sent in five minutes, requests per second."""
-    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
-    return len(sent) / PANEL_S if sent else None
+    sent = sent_between(view.cluster, view.now_s - view.windows.panel_s, view.now_s)
+    return len(sent) / view.windows.panel_s if sent else None
 
 
 def prompt_mean_tokens_5m(view: View) -> float | None:
     """Return the mean prompt of five minutes, tokens."""
-    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+    sent = sent_between(view.cluster, view.now_s - view.windows.panel_s, view.now_s)
     return sum(each.prompt_tokens for each in sent) / len(sent) if sent else None
 
 
 def output_mean_tokens_5m(view: View) -> float | None:
     """Return the mean answer that the requests of five minutes ask for, tokens."""
-    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+    sent = sent_between(view.cluster, view.now_s - view.windows.panel_s, view.now_s)
     return sum(each.max_tokens for each in sent) / len(sent) if sent else None
 
 
 def slow_share_5m(view: View) -> float | None:
     """Return the share of the streams with a token in five minutes whose tokens come slower than SLOW_TPOT_S."""
     slow = count = 0
-    for request in recent(view.cluster, view.now_s - PANEL_S, view.now_s):
+    for request in recent(view.cluster, view.now_s - view.windows.panel_s, view.now_s):
         first_s = request.first_token_s
         if first_s is None or first_s > view.now_s or request.num_output_tokens < 2:  # noqa: PLR2004
             continue
@@ -106,7 +104,7 @@ def closed_share_5m(view: View) -> float | None:
     """Return the share of the streams of five minutes that their user has closed midway."""
     sent = [
         each
-        for each in sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+        for each in sent_between(view.cluster, view.now_s - view.windows.panel_s, view.now_s)
         if each.first_token_s is not None
     ]
     return sum(each.is_cancelled for each in sent) / len(sent) if sent else None
@@ -122,7 +120,7 @@ def ttfts_by_age(view: View) -> tuple[list[float], list[float]]:
     """Return the TTFTs of five minutes at young replicas and at the others, seconds; who waits has waited so far."""
     young: list[float] = []
     others: list[float] = []
-    for request in sent_between(view.cluster, view.now_s - PANEL_S, view.now_s):
+    for request in sent_between(view.cluster, view.now_s - view.windows.panel_s, view.now_s):
         if request.refusal:
             continue
         first_s = request.first_token_s
@@ -146,7 +144,7 @@ def running_mean_5m(view: View) -> float | None:
     totals = [0.0, 0.0]
     for engine in view.cluster.engines:
         for sample in reversed(engine.samples):
-            if sample.t_s <= view.now_s - PANEL_S:
+            if sample.t_s <= view.now_s - view.windows.panel_s:
                 break
             if sample.t_s <= view.now_s:
                 totals[0] += sample.running

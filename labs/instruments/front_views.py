@@ -14,7 +14,7 @@ from labs.instruments.front_signals import (
     ttfts_by_age,
 )
 from labs.instruments.replica_signals import tpot_p95_at
-from labs.instruments.signals import PANEL_S, quantile, recent, sample_at
+from labs.instruments.signals import quantile, recent, sample_at
 from labs.simulator.request import Status
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def slots(view: View) -> str:
 def streams(view: View) -> str:
     """Return how fast answers come once they have begun, five minutes."""
     values: list[float] = []
-    for request in recent(view.cluster, view.now_s - PANEL_S, view.now_s):
+    for request in recent(view.cluster, view.now_s - view.windows.panel_s, view.now_s):
         first_s = request.first_token_s
         if first_s is not None and first_s <= view.now_s and request.num_output_tokens > 1:
             value = felt(request, "tpot", view.now_s)
@@ -77,7 +77,10 @@ def streams(view: View) -> str:
                 values.append(value)
     if not values:
         return "no stream was open in this window"
-    middle, p95 = quantile(values, 0.5) or 0.0, tpot_p95_at(view.cluster, view.now_s) or 0.0
+    middle, p95 = (
+        quantile(values, 0.5) or 0.0,
+        tpot_p95_at(view.cluster, view.now_s, view.windows.panel_s) or 0.0,
+    )
     return (
         f"{len(values)} streams with a token in the last 5 min, mean time per output token of each\n"
         f"p50 {1000 * middle:.1f} ms    p95 {1000 * p95:.1f} ms    slowest {1000 * max(values):.1f} ms"

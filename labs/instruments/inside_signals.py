@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from labs.instruments import host_stacks, prefixes, request_classes
 from labs.instruments.profile_trace import PROFILERS, totals
 from labs.instruments.profile_window import steps_ahead
-from labs.instruments.signals import PANEL_S, histogram_quantile, sample_at
+from labs.instruments.signals import histogram_quantile, sample_at
 from labs.simulator.telemetry import ITL_BUCKETS_S
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def itl_quantile(view: View, share: float) -> float | None:
     counts = [0] * (len(ITL_BUCKETS_S) + 1)
     for engine in view.cluster.engines:
         first, last = (
-            sample_at(engine, view.now_s - PANEL_S),
+            sample_at(engine, view.now_s - view.windows.panel_s),
             sample_at(engine, view.now_s),
         )
         if last is None:
@@ -36,7 +36,7 @@ def itl_mean_s(view: View) -> float | None:
     total_s, count = 0.0, 0
     for engine in view.cluster.engines:
         first, last = (
-            sample_at(engine, view.now_s - PANEL_S),
+            sample_at(engine, view.now_s - view.windows.panel_s),
             sample_at(engine, view.now_s),
         )
         if last is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labs.instruments.signals import PANEL_S, sent_between, window
+from labs.instruments.signals import sent_between, window
 
 if TYPE_CHECKING:
     from labs.instruments.signals import View
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def hit_share(view: View) -> float | None:
     """Return the share of looked-up prompt tokens that were found cached, over five minutes; None without any."""
-    pair = window(view, PANEL_S)
+    pair = window(view, view.windows.panel_s)
     if pair is None:
         return None
     looked_up = pair[1].prefix_cache_queries - pair[0].prefix_cache_queries
@@ -24,7 +24,9 @@ def hit_share(view: View) -> float | None:
 def two_of_a_tenant(view: View) -> tuple[Request, Request] | None:
     """Return the two latest requests of the tenant who sent last among those who sent twice in five minutes."""
     latest: dict[str, Request] = {}
-    for request in reversed(sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)):
+    for request in reversed(
+        sent_between(view.cluster, view.now_s - view.windows.panel_s, view.now_s)
+    ):
         if not request.prefix:
             continue
         name = request.prefix[-1][0]
@@ -59,14 +61,14 @@ def tokenized(view: View) -> str:
 
 def distinct(view: View) -> float | None:
     """Return how many different texts the prompts of five minutes begin with; None if nobody sent anything."""
-    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+    sent = sent_between(view.cluster, view.now_s - view.windows.panel_s, view.now_s)
     names = {request.prefix[-1][0] for request in sent if request.prefix}
     return float(len(names)) if names else None
 
 
 def by_tenant(view: View) -> str:
     """Return how many tenants sent in five minutes, and how many prompts each."""
-    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+    sent = sent_between(view.cluster, view.now_s - view.windows.panel_s, view.now_s)
     counts: dict[str, int] = {}
     for request in sent:
         if request.prefix:

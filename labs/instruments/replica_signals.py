@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from labs.instruments.experience import felt
 from labs.instruments.gpu_readings import readings
 from labs.instruments.signals import (
-    PANEL_S,
-    SHORT_S,
     quantile,
     recent,
     sample_at,
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 
 def replica_ttfts(view: View, replica: int) -> list[float]:
     """Return the TTFTs of a replica's requests, five minutes, seconds; those who wait have waited so far."""
-    now_s, from_s = view.now_s, view.now_s - PANEL_S
+    now_s, from_s = view.now_s, view.now_s - view.windows.panel_s
     values: list[float] = []
     for request in recent(view.cluster, from_s, now_s):
         if request.replica != replica or turned_away(request, now_s):
@@ -46,7 +44,10 @@ def replica_ttfts(view: View, replica: int) -> list[float]:
 def mean_step_s(view: View, replica: int) -> float | None:
     """Return the mean step of a replica over a minute, seconds; None if it made none."""
     engine = view.cluster.engines[replica]
-    first, last = sample_at(engine, view.now_s - SHORT_S), sample_at(engine, view.now_s)
+    first, last = (
+        sample_at(engine, view.now_s - view.windows.short_s),
+        sample_at(engine, view.now_s),
+    )
     if first is None or last is None or last.steps == first.steps:
         return None
     return (last.busy_s - first.busy_s) / (last.steps - first.steps)
@@ -86,7 +87,7 @@ def _waiting_spread(view: View) -> float | None:
     return max(spreads, default=None)
 
 
-def tpot_p95_at(cluster: Cluster, now_s: float, window_s: float = PANEL_S) -> float | None:
+def tpot_p95_at(cluster: Cluster, now_s: float, window_s: float) -> float | None:
     """Return p95, over streams that had a token in the window, of the mean time per output token, seconds."""
     values: list[float] = []
     for request in recent(cluster, now_s - window_s, now_s):
@@ -100,9 +101,9 @@ def tpot_p95_at(cluster: Cluster, now_s: float, window_s: float = PANEL_S) -> fl
 
 def prompt_tokens_per_s(view: View) -> float | None:
     """Return the prompt tokens a second that the router let through, five minutes; None if nobody came."""
-    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+    sent = sent_between(view.cluster, view.now_s - view.windows.panel_s, view.now_s)
     taken = [request for request in sent if request.status is not Status.SHED]
-    return sum(request.prompt_tokens for request in taken) / PANEL_S if sent else None
+    return sum(request.prompt_tokens for request in taken) / view.windows.panel_s if sent else None
 
 
 def prefill_tokens_per_s(view: View) -> float:
@@ -122,5 +123,5 @@ REPLICA_SIGNALS: dict[str, Callable[[View], float | None]] = {
     "waiting_max": _waiting_max,
     "waiting_spread": _waiting_spread,
     "prefill_load_5m": _prefill_load_5m,
-    "tpot_p95_s": lambda view: tpot_p95_at(view.cluster, view.now_s),
+    "tpot_p95_s": lambda view: tpot_p95_at(view.cluster, view.now_s, view.windows.panel_s),
 }

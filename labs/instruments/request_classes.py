@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labs.instruments.signals import PANEL_S, quantile, sent_between
+from labs.instruments.signals import quantile, sent_between
 
 if TYPE_CHECKING:
     from labs.instruments.signals import View
@@ -16,7 +16,7 @@ ORDINARY = "chat"
 def by_class(view: View) -> dict[str, list[Request]]:
     """Return the requests sent in the last five minutes by class, in the order of the first of each."""
     found: dict[str, list[Request]] = {}
-    for request in sent_between(view.cluster, view.now_s - PANEL_S, view.now_s):
+    for request in sent_between(view.cluster, view.now_s - view.windows.panel_s, view.now_s):
         found.setdefault(request.request_class, []).append(request)
     return found
 
@@ -38,7 +38,7 @@ def table(view: View) -> str:
     for name, requests in sorted(found.items()):
         prompts = [float(request.prompt_tokens) for request in requests]
         rows.append(
-            f"{name:12}{len(requests):9d}{len(requests) / total:8.3f}{len(requests) / PANEL_S:8.2f}"
+            f"{name:12}{len(requests):9d}{len(requests) / total:8.3f}{len(requests) / view.windows.panel_s:8.2f}"
             f"{quantile(prompts, 0.5) or 0:12,.0f}{quantile(prompts, 0.95) or 0:8,.0f}"
         )
     others = f"not {ORDINARY}: {other_share(view) or 0.0:.3f} of {total} requests"

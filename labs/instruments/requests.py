@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labs.instruments.signals import (
-    PANEL_S,
     SIGNALS,
     gap_p95_at,
     offered_load,
     quantile,
     recent,
     sent_between,
+    window_words,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def summary(view: View, window_s: float) -> str:
     life_s = sum(outputs) / len(outputs) * view.step_s
     token_steps = sum(o * (p + o / 2) for p, o in zip(prompts, outputs, strict=True)) / sum(outputs)
     rows = [
-        ("arrivals", f"{len(sent)} in {window_s / 60:.0f} min", f"{len(sent) / window_s:.3f} /s"),
+        ("arrivals", f"{len(sent)} in {window_words(window_s)}", f"{len(sent) / window_s:.3f} /s"),
         ("prompt tokens", f"mean {_mean(prompts):,.0f}", f"p95 {quantile(prompts, 0.95):,.0f}"),
         ("output tokens", f"mean {_mean(outputs):,.0f}", f"p95 {quantile(outputs, 0.95):,.0f}"),
         (
@@ -49,16 +49,16 @@ def summary(view: View, window_s: float) -> str:
 def gaps(view: View) -> str:
     """Return the longest gap of each stream that was open in the last five minutes, as percentiles."""
     values: list[float] = []
-    for request in recent(view.cluster, view.now_s - PANEL_S, view.now_s):
+    for request in recent(view.cluster, view.now_s - view.windows.panel_s, view.now_s):
         last_s = request.last_token_s
         if last_s is not None:
             silent_s = 0.0 if request.finish_s is not None else view.now_s - last_s
             values.append(max(request.longest_gap_s, silent_s))
     if not values:
         return "no stream was open in this window"
-    p95 = gap_p95_at(view.cluster, view.now_s) or 0.0
+    p95 = gap_p95_at(view.cluster, view.now_s, view.windows.panel_s) or 0.0
     return (
-        f"longest gap per stream, {len(values)} streams open in the last 5 min\n"
+        f"longest gap per stream, {len(values)} streams open in the last {window_words(view.windows.panel_s)}\n"
         f"p50 {quantile(values, 0.5):.2f} s    p95 {p95:.2f} s    max {max(values):.2f} s\n"
         f"over 1 s: {sum(value > 1 for value in values)} streams"
     )

@@ -26,9 +26,25 @@ if TYPE_CHECKING:
     from labs.simulator.telemetry import Sample
     from labs.worlds import Fleet
 
-SHORT_S = 60.0
-PANEL_S = 300.0
-LONG_S = 720.0
+SHORT_S, PANEL_S, LONG_S = 60.0, 300.0, 720.0
+
+
+@dataclass(frozen=True)
+class Windows:
+    """How far back the instruments of a lab look, seconds. Names such as ``preemptions_5m`` are those of the usual ones."""
+
+    short_s: float = SHORT_S
+    panel_s: float = PANEL_S
+    long_s: float = LONG_S
+
+
+def window_words(seconds: float) -> str:
+    """Return a window as instruments print it: "5 min", "30 s"."""
+    return (
+        f"{seconds / 60:.0f} min"
+        if seconds >= 2 * SHORT_S and seconds % 60 == 0
+        else f"{seconds:.0f} s"
+    )
 
 
 @dataclass(frozen=True)
@@ -44,6 +60,7 @@ class View:
     """Where the history that people may see begins."""
     replica: int = 0
     """Whose engine is looked at."""
+    windows: Windows = Windows()
 
     @property
     def engine(self) -> Engine:
@@ -144,7 +161,7 @@ def turned_away(request: Request, now_s: float) -> bool:
     )
 
 
-def ttft_p95_at(cluster: Cluster, now_s: float, window_s: float = PANEL_S) -> float | None:
+def ttft_p95_at(cluster: Cluster, now_s: float, window_s: float) -> float | None:
     """Return p95 TTFT as clients see it, seconds.
 
     It counts those served in the window, and those still waiting with the time they have waited so far. Whoever was
@@ -162,7 +179,7 @@ def ttft_p95_at(cluster: Cluster, now_s: float, window_s: float = PANEL_S) -> fl
     return quantile(values, 0.95)
 
 
-def gap_p95_at(cluster: Cluster, now_s: float, window_s: float = PANEL_S) -> float | None:
+def gap_p95_at(cluster: Cluster, now_s: float, window_s: float) -> float | None:
     """Return p95, over streams that were open in the window, of each stream's longest gap, seconds.
 
     A stream that stands still now counts with its silence so far.
@@ -190,14 +207,14 @@ def window(view: View, seconds: float) -> tuple[Sample, Sample] | None:
 
 
 def _preemptions_5m(view: View) -> float | None:
-    pair = window(view, PANEL_S)
+    pair = window(view, view.windows.panel_s)
     return (
         None if pair is None else float(pair[1].preemptions_reported - pair[0].preemptions_reported)
     )
 
 
 def _router_p95_s(view: View) -> float | None:
-    sent = sent_between(view.cluster, view.now_s - PANEL_S, view.now_s)
+    sent = sent_between(view.cluster, view.now_s - view.windows.panel_s, view.now_s)
     return quantile([request.router_delay_s for request in sent], 0.95)
 
 
@@ -213,17 +230,17 @@ def offered_load(view: View, window_s: float) -> float | None:
 
 
 def _arrival_rate_12m(view: View) -> float | None:
-    sent = sent_between(view.cluster, view.now_s - LONG_S, view.now_s)
-    return len(sent) / LONG_S if sent else None
+    sent = sent_between(view.cluster, view.now_s - view.windows.long_s, view.now_s)
+    return len(sent) / view.windows.long_s if sent else None
 
 
 def _prompt_p95_tokens(view: View) -> float | None:
-    sent = sent_between(view.cluster, view.now_s - LONG_S, view.now_s)
+    sent = sent_between(view.cluster, view.now_s - view.windows.long_s, view.now_s)
     return quantile([float(request.prompt_tokens) for request in sent], 0.95)
 
 
 def _ttft_engine_p95_s(view: View) -> float | None:
-    pair = window(view, PANEL_S)
+    pair = window(view, view.windows.panel_s)
     if pair is None:
         return None
     counts = [b - a for a, b in zip(pair[0].ttft_counts, pair[1].ttft_counts, strict=True)]
@@ -233,14 +250,14 @@ def _ttft_engine_p95_s(view: View) -> float | None:
 def _largest_prefill_tokens(view: View) -> float | None:
     samples = view.engine.samples
     last = bisect_right(samples, view.now_s, key=lambda sample: sample.t_s)
-    first = bisect_right(samples, view.now_s - SHORT_S, key=lambda sample: sample.t_s)
+    first = bisect_right(samples, view.now_s - view.windows.short_s, key=lambda sample: sample.t_s)
     values = [sample.max_prefill_tokens_in_step for sample in samples[first:last]]
     largest = max(values, default=0)
     return float(largest) if largest else None
 
 
 def _recompute_share(view: View) -> float | None:
-    pair = window(view, SHORT_S)
+    pair = window(view, view.windows.short_s)
     if pair is None:
         return None
     busy_s = pair[1].busy_s - pair[0].busy_s
@@ -248,7 +265,7 @@ def _recompute_share(view: View) -> float | None:
 
 
 def _tensor_active(view: View) -> float | None:
-    pair = window(view, SHORT_S)
+    pair = window(view, view.windows.short_s)
     if pair is None:
         return None
     # A token's matrix work is the same in prefill and decode; the profile's prefill cost is its roofline.
@@ -258,25 +275,25 @@ def _tensor_active(view: View) -> float | None:
 
 
 def _gpu_util(view: View) -> float | None:
-    pair = window(view, SHORT_S)
+    pair = window(view, view.windows.short_s)
     if pair is None:
         return None
     return min(1.0, (pair[1].busy_s - pair[0].busy_s) / (pair[1].t_s - pair[0].t_s))
 
 
 SIGNALS: dict[str, Callable[[View], float | None]] = {
-    "ttft_p95_s": lambda view: ttft_p95_at(view.cluster, view.now_s),
+    "ttft_p95_s": lambda view: ttft_p95_at(view.cluster, view.now_s, view.windows.panel_s),
     "ttft_engine_p95_s": _ttft_engine_p95_s,
     "queue_depth": _gauge(lambda sample: float(sample.waiting)),
     "queue_age_s": _gauge(lambda sample: sample.oldest_waiting_s),
     "kv_usage": _gauge(lambda sample: sample.kv_cache_usage_perc),
     "preemptions_5m": _preemptions_5m,
     "router_p95_s": _router_p95_s,
-    "offered_load_12m": lambda view: offered_load(view, LONG_S),
-    "offered_load_5m": lambda view: offered_load(view, PANEL_S),
+    "offered_load_12m": lambda view: offered_load(view, view.windows.long_s),
+    "offered_load_5m": lambda view: offered_load(view, view.windows.panel_s),
     "arrival_rate_12m": _arrival_rate_12m,
     "prompt_p95_tokens": _prompt_p95_tokens,
-    "gap_p95_s": lambda view: gap_p95_at(view.cluster, view.now_s),
+    "gap_p95_s": lambda view: gap_p95_at(view.cluster, view.now_s, view.windows.panel_s),
     "largest_prefill_tokens": _largest_prefill_tokens,
     "recompute_share": _recompute_share,
     "unaccounted_share": lambda view: (

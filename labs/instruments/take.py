@@ -68,7 +68,7 @@ def take(view: View, command: Command) -> Shown:
         query = _query(command)
         value = promql.evaluate(view, query)
         text = filtered(promql.answer(view, value, query), command.filters)
-        return Shown(text, dict(promql.signal_of(query, value)) if text else {})
+        return Shown(text, dict(promql.signal_of(view, query, value)) if text else {})
     if command.verb == "dashboard":
         drawn = dashboards.panel(view, command.target, from_s=round(view.healthy_from_s))
         name = SHOWS.get(command.target)

@@ -99,7 +99,7 @@ class Tools:
 
     @property
     def verify_cost(self) -> str:
-        return incident.clock(incident.VERIFY_S)
+        return incident.clock(self.spec.windows.verify_s)
 
     @property
     def judged_until(self) -> str:

@@ -6,6 +6,7 @@ seed draws its own value, the same one in every hypothesis, so that no constant 
 
 from labs.specs.base import LAYERS, Bound, Layer, Range, SpecError, unit_word
 from labs.specs.lab import (
+    LIVE,
     Alarm,
     Answer,
     ChangeSpec,
@@ -13,12 +14,15 @@ from labs.specs.lab import (
     InstrumentSpec,
     LabSpec,
     SignalSpec,
+    load_live,
     load_spec,
 )
+from labs.specs.live import Live
 from labs.specs.world import Fleet, MitigationSpec, Slo, Timeline, Traffic, World
 
 __all__ = [
     "LAYERS",
+    "LIVE",
     "Alarm",
     "Answer",
     "Bound",
@@ -28,6 +32,7 @@ __all__ = [
     "InstrumentSpec",
     "LabSpec",
     "Layer",
+    "Live",
     "MitigationSpec",
     "Range",
     "SignalSpec",
@@ -36,6 +41,7 @@ __all__ = [
     "Timeline",
     "Traffic",
     "World",
+    "load_live",
     "load_spec",
     "unit_word",
 ]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from courseware import text_files
 from courseware.served import PINNED
 from labs.specs.base import Bound, Frozen, Layer, Seconds, SpecError, unit_word
+from labs.specs.live import Live, merged
 from labs.specs.panels import with_panels
 from labs.specs.world import (
     Admission,
@@ -18,16 +19,19 @@ from labs.specs.world import (
     Slo,
     Timeline,
     Traffic,
+    WindowsSpec,
     World,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pydantic_core import ErrorDetails
 
     from courseware.text_files import Key
+
+    type Lines = Mapping[tuple[Key, ...], int]
 
 
 class Alarm(Frozen):
@@ -175,12 +179,15 @@ class LabSpec(Frozen):
     slug: str
     pinned: str = Field(default="", exclude=True)
     """The digest of the version that it was read from; empty for the one that is served."""
+    live: Live | None = None
+    """What it needs of a real engine; None for the lab as it is simulated."""
     number: str
     title: str
     summary: str
     minutes: Annotated[int, Field(gt=0)]
     diagnosis_budget_s: Annotated[int, Field(gt=0)]
     timeline: Timeline
+    windows: WindowsSpec = WindowsSpec()
     alarm: Alarm
     admission: Admission = Admission()
     slos: dict[str, Slo]
@@ -243,7 +250,8 @@ class LabSpec(Frozen):
     @property
     def key(self) -> str:
         """Return the name under which the catalogue finds this version of the lab."""
-        return f"{self.slug}{PINNED}{self.pinned}" if self.pinned else self.slug
+        lab = f"{self.slug}{PINNED}{self.pinned}" if self.pinned else self.slug
+        return f"{lab}{LIVE}" if self.live is not None else lab
 
     @property
     def priors(self) -> dict[str, float]:
@@ -290,6 +298,9 @@ class LabSpec(Frozen):
         return tuple(key for key, hypothesis in self.hypotheses.items() if hypothesis.served)
 
 
+LIVE = "/live"
+"""Behind a lab's key: the lab as a real engine runs it. Also the folder in the lab's own that says so."""
+
 ONCE = ("version",)
 """Keys that the format had once. Attempts stay on their version, so that a stored one may hold them for good."""
 _STORED = re.compile(r"[0-9a-f]{16}")
@@ -301,20 +312,48 @@ def load_spec(folder: Path) -> LabSpec:
 
     Raises SpecError, one line a fault, each with the file, the line, the key and what is wrong with it.
     """
-    path = folder / "lab.toml"
     slug, _, pinned = folder.name.partition(PINNED)
-    name = f"{slug}/lab.toml"
+    data, lines = _read(folder, "lab.toml", slug)
+    return _checked(slug, pinned, data, [(f"{slug}/lab.toml", lines)])
+
+
+def load_live(folder: Path) -> LabSpec:
+    """Read the lab of a folder as a real engine runs it: ``lab.toml``, and over it ``live/live.toml``.
+
+    Raises SpecError as ``load_spec`` does, LookupError for a lab that runs on no real engine.
+    """
+    slug, _, pinned = folder.name.partition(PINNED)
+    if not (folder / "live").is_dir():
+        raise LookupError(f"{slug} runs on no real engine")
+    data, lines = _read(folder, "lab.toml", slug)
+    over, over_lines = _read(folder, "live/live.toml", slug)
+    name = f"{slug}/live/live.toml"
+    try:
+        whole = merged(data, over)
+    except KeyError as exc:
+        raise SpecError(f"{name}:1: without: {exc.args[0]} does not exist in lab.toml") from exc
+    return _checked(slug, pinned, whole, [(name, over_lines), (f"{slug}/lab.toml", lines)])
+
+
+def _read(folder: Path, file: str, slug: str) -> tuple[dict[str, Any], Lines]:
+    path, name = folder / file, f"{slug}/{file}"
     if not path.is_file():
         raise SpecError(f"{name}: there is no such file; every lab folder needs one")
     try:
         source = text_files.text_of(path)
-        data = text_files.toml_of(path, source)
+        data: dict[str, Any] = text_files.toml_of(path, source)
     except text_files.FileError as exc:
         raise SpecError(str(exc).replace(str(path), name)) from exc
-    lines = text_files.lines_of(source)
+    return data, text_files.lines_of(source)
+
+
+def _checked(
+    slug: str, pinned: str, data: dict[str, Any], files: Sequence[tuple[str, Lines]]
+) -> LabSpec:
     if _STORED.fullmatch(pinned):
         data = {key: each for key, each in data.items() if key not in ONCE}
     if "rubric" in data:
+        name, lines = files[-1]
         at = text_files.line_of(lines, ("rubric",)) or 1
         raise SpecError(
             f"{name}:{at}: rubric: has a file of its own; move its items to rubric.toml"
@@ -322,15 +361,19 @@ def load_spec(folder: Path) -> LabSpec:
     try:
         return LabSpec.model_validate({**with_panels(data), "slug": slug, "pinned": pinned})
     except ValidationError as exc:
-        raise SpecError("\n".join(_fault(name, lines, each) for each in exc.errors())) from exc
+        raise SpecError("\n".join(_fault(files, each) for each in exc.errors())) from exc
 
 
-def _fault(name: str, lines: Mapping[tuple[Key, ...], int], error: ErrorDetails) -> str:
-    """Return file, line, key and what to write, in the words that all files of the course are refused with."""
+def _fault(files: Sequence[tuple[str, Lines]], error: ErrorDetails) -> str:
+    """Return file, line, key and what to write, in the words that all files of the course are refused with.
+
+    Of several files it is the first that says something of the key.
+    """
     said = error["msg"].removeprefix("Value error, ")
     # What is wrong of the whole lab begins with the key that names it.
     keys = error["loc"] or tuple(said.split(" ", 1)[0].rstrip(":").split("."))
     where = f"{'.'.join(map(str, error['loc']))}: " if error["loc"] else ""
     words = {"missing": "missing: write it", "extra_forbidden": "unknown key: take it out"}
+    name, lines = next((each for each in files if keys in each[1]), files[-1])
     at = text_files.line_of(lines, keys) or 1
     return f"{name}:{at}: {where}{words.get(error['type'], said)}"

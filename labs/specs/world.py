@@ -35,6 +35,20 @@ class Timeline(Frozen):
         return self
 
 
+class WindowsSpec(Frozen):
+    """How far back instruments look, and how long a verification watches. Shorter where an engine lives faster."""
+
+    short_s: PositiveSeconds = 60
+    panel_s: PositiveSeconds = 300
+    long_s: PositiveSeconds = 720
+    verify_s: PositiveSeconds = 300
+
+    @property
+    def looked_back(self) -> tuple[float, float, float]:
+        """Return the three windows of instruments, shortest first."""
+        return float(self.short_s), float(self.panel_s), float(self.long_s)
+
+
 class Admission(Frozen):
     """What a seed's worlds must do to be used, beyond the alarm's own silence and ringing."""
 
@@ -55,7 +69,7 @@ class Fleet(Frozen):
 
     profile: str
     pool_blocks: Range
-    """Usable KV blocks of 16 tokens, per rank."""
+    """Usable KV blocks per rank, of as many tokens as the profile says."""
     max_num_seqs: tuple[int, ...]
     """One of these, by the seed."""
     max_num_batched_tokens: Annotated[int, Field(gt=0)]

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labs.simulator.cluster import Cluster
+from labs.simulator.cost_model import profile
 from labs.simulator.faults import Leak, RouterDelayChange
 from labs.simulator.router import RouterDelay
 from labs.simulator.scheduler import EngineConfig
 from labs.worlds import front, hardware, inside, memory, traffic
 from labs.worlds.draws import Draws
-from labs.worlds.fleet import BLOCK_SIZE, Fleet
+from labs.worlds.fleet import Fleet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +104,7 @@ def _fleet(spec: LabSpec, fault: FaultyWorld | None, draws: Draws) -> Fleet:
         max_num_batched_tokens=(
             spec.fleet.max_num_batched_tokens if whole is None else whole.max_num_batched_tokens
         ),
-        block_size=BLOCK_SIZE,
+        block_size=profile(spec.fleet.profile).block_size,
         max_model_len=spec.fleet.max_model_len,
         enable_chunked_prefill=whole is None,
         scheduler_reserve_full_isl=spec.fleet.scheduler_reserve_full_isl,

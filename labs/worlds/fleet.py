@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from labs.simulator.cost_model import CostModel
     from labs.simulator.scheduler import EngineConfig
 
-BLOCK_SIZE = 16
-
 
 @dataclass(frozen=True)
 class Fleet:
@@ -30,7 +28,7 @@ class Fleet:
     @property
     def pool_tokens(self) -> int:
         """KV tokens that requests can hold now, on one replica."""
-        return self.config.usable_blocks * BLOCK_SIZE
+        return self.config.usable_blocks * self.config.block_size
 
     @property
     def profile(self) -> ModelProfile:

@@ -7,7 +7,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from labs.instruments import signals
 from labs.instruments.prometheus.families import BY_NAME
 from labs.instruments.prometheus.scrapes import EPOCH_S
 from labs.instruments.promql.checking import check, selectors
@@ -153,21 +152,21 @@ def _instrument(metric: str) -> str:
     return "counters" if family in BY_NAME and BY_NAME[family].kind == "gauge" else "ttft_histogram"
 
 
-def signal_of(query: Query, value: float | None) -> dict[str, float | None]:
+def signal_of(view: View, query: Query, value: float | None) -> dict[str, float | None]:
     """Return the signal that a simple query shows, on the scale of the lab's table."""
-    name = _signal(query)
+    name = _signal(view, query)
     if not name:
         return {}
     if name == "preemptions_5m" and value is not None:
         per_s = value if query.function == "rate" else value / query.window_s
-        return {name: per_s * signals.PANEL_S}
+        return {name: per_s * view.windows.panel_s}
     if name == "gpu_util" and value is not None:
         return {name: value / 100}
     return {name: value}
 
 
-def _is_hit_share(expression: Expression) -> bool:
-    """Tell whether it is the hits of a window over the lookups of the same."""
+def _is_hit_share(view: View, expression: Expression) -> bool:
+    """Tell whether it is the hits of a usual window over the lookups of the same."""
     if not isinstance(expression, Binary) or expression.sign != "/":
         return False
     hits, lookups = (
@@ -175,12 +174,12 @@ def _is_hit_share(expression: Expression) -> bool:
         _simple(expression.right, expression.right),
     )
     same = (hits.function, hits.window_s) == (lookups.function, lookups.window_s)
-    counted = hits.function in {"rate", "increase"} and hits.window_s == signals.PANEL_S
+    counted = hits.function in {"rate", "increase"} and hits.window_s == view.windows.panel_s
     return same and counted and (hits.metric, lookups.metric) == PREFIX_CACHE
 
 
-def _signal(query: Query) -> str:
-    if _is_hit_share(query.expression):
+def _signal(view: View, query: Query) -> str:
+    if _is_hit_share(view, query.expression):
         return "prefix_hit_share_5m"
     of_time = {"", "max_over_time", "avg_over_time", "min_over_time", "last_over_time"}
     match query.metric:

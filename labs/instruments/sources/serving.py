@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from labs.console import KEPT
 from labs.instruments import engine_state, gpus, logs, prometheus, requests
-from labs.instruments.signals import LONG_S, PANEL_S
 from labs.instruments.sources.source import NotMeasured, Source, always
 
 if TYPE_CHECKING:
@@ -47,12 +47,18 @@ _REQUEST_MARKS: Mapping[tuple[str, str], Marks] = {
 }
 
 
+_LONG = {"12m", "1m"}
+_SECONDS = {name: float(seconds) for seconds, name in KEPT.items()}
+
+
 def _request_key(command: Command) -> str:
     view, last = command.options["view"], command.options["last"]
     if view == "summary":
-        return "offered_load" if last == "12m" else "offered_load_short"
-    if last != "5m":
-        raise NotMeasured(f"request-log: --{view} is kept for five minutes; leave --last away.")
+        return "offered_load" if last in _LONG else "offered_load_short"
+    if last in _LONG:
+        raise NotMeasured(
+            f"request-log: --{view} is kept for five minutes (30 s on a real engine of ours); leave --last away."
+        )
     return view
 
 
@@ -61,7 +67,12 @@ def _request_text(view: View, command: Command) -> str:
         return requests.gaps(view)
     if command.options["view"] == "waiting":
         return requests.waiting(view)
-    return requests.summary(view, LONG_S if command.options["last"] == "12m" else PANEL_S)
+    last, windows = command.options["last"], view.windows
+    seconds = windows.long_s if last in _LONG else windows.panel_s
+    if _SECONDS[last] != seconds:
+        kept = f"{KEPT[round(windows.panel_s)]} or {KEPT[round(windows.long_s)]}"
+        raise NotMeasured(f"request-log: this gateway keeps --last {kept}.")
+    return requests.summary(view, seconds)
 
 
 SOURCES: dict[str, Source] = {
@@ -118,6 +129,8 @@ SOURCES: dict[str, Source] = {
     "request-log": Source(
         _request_key,
         _request_text,
-        lambda command: _REQUEST_MARKS[command.options["view"], command.options["last"]],
+        lambda command: _REQUEST_MARKS[
+            command.options["view"], "12m" if command.options["last"] in _LONG else "5m"
+        ],
     ),
 }

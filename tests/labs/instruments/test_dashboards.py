@@ -40,7 +40,7 @@ def test_a_panel_begins_with_the_healthy_window_and_ends_now(world):
     drawn = dashboards.panel(world.view, "queue", from_s=-1800)
     times = [t_s for t_s, _ in drawn.series[0].points]
     assert (times[0], times[-1]) == (-1800, 0)
-    assert all(b - a == dashboards.EVERY_S for a, b in pairwise(times))
+    assert all(b - a == 30 for a, b in pairwise(times))
     later = dashboards.panel(replace(world.view, now_s=0.0), "queue", from_s=-45)
     assert [t_s for t_s, _ in later.series[0].points] == [-30, 0]
 
