@@ -375,6 +375,8 @@ LABS_FORGOTTEN_S = env_int("LABS_FORGOTTEN_S", default=10, minimum=1)
 
 # The name under which this machine holds leases on engines: one lease a name at once.
 LIVE_BOX = env_str("LIVE_BOX") or platform.node() or "box"
+# What this machine has, and what it starts engines with: a file of labs/live/profiles.
+LIVE_PROFILE = env_str("LIVE_PROFILE", "cpu")
 # What a box keeps while a lease lasts: logs of engines, and what is to be undone. Two sites on one machine: two folders.
 LIVE_DIR = BASE_DIR / env_str("LIVE_DIR", ".live/run")
 # The function that makes an engine's session of a lease.
