@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PROFILES_DIR = Path(__file__).parent / "profiles"
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -17,17 +23,31 @@ class BoxError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
+class BoxModel:
+    """A model that a box can serve, under the name of the simulator's profile that it stands for."""
+
+    profile: str
+    model: str
+    """As ``Box.model``."""
+    kv_bytes_per_token: int
+    tensor_parallel_size: int
+    flags: tuple[str, ...] = ()
+    stands_for: tuple[str, ...] = ()
+    """Other profiles whose labs it may play: fictional ones, which nobody can start."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Box:
     """What a box has and how its engines are started."""
 
     name: str
     title: str
     program: str
-    """The command ``vllm``; a relative path is one of the checkout."""
-    model: str
-    """Folder with config.json and tokenizer; a relative path is one of the checkout."""
-    served_model_name: str
-    simulator_profile: str
+    """The command ``vllm``: a relative path is one of the checkout, a bare word is found on PATH."""
+    model: str = ""
+    """Folder with config.json and tokenizer; a relative path is one of the checkout, ``$NAME`` a variable that holds it."""
+    served_model_name: str = ""
+    simulator_profile: str = ""
     """The profile of ``labs.simulator`` whose steps cost what this engine's do."""
     block_size: int
     kv_bytes_per_token: int = 0
@@ -39,6 +59,18 @@ class Box:
     """What every start adds."""
     env: tuple[tuple[str, str], ...] = ()
     """What every start adds to the environment."""
+    models: tuple[BoxModel, ...] = ()
+    """Where a lab's profile decides which model is served; then ``model`` and what belongs to it are empty."""
+    hardware: str = ""
+    """Name of the simulator's box that it is; empty: no GPUs."""
+    pairs: tuple[tuple[int, int], ...] = ()
+    """GPUs that NVLink joins, the lower index first."""
+    gpu_memory_utilization: float = 0.0
+    """Of each GPU, what an engine may take; 0: vLLM's default."""
+    python: str = "python3"
+    """A Python that has torch, for our own programs on a GPU; found as ``program`` is."""
+    first_port: int = 8100
+    """Replica N listens on the Nth port from here."""
 
 
 @cache
@@ -65,11 +97,66 @@ def _box(path: Path, data: dict[str, Any]) -> Box:
         given[key] = tuple(given.get(key, ()))
     given["env"] = tuple(sorted(dict(given.get("env", {})).items()))
     try:
-        return Box(name=path.stem, **given)
-    except TypeError as exc:
+        given["pairs"] = tuple((min(pair), max(pair)) for pair in given.get("pairs", ()))
+        given["models"] = tuple(
+            _model(profile, said) for profile, said in dict(given.get("models", {})).items()
+        )
+        made = Box(name=path.stem, **given)
+    except (TypeError, ValueError) as exc:
         raise BoxError(f"{path.name}: {exc}") from exc
+    if bool(made.model) == bool(made.models):
+        raise BoxError(f"{path.name}: say model, or models by profile, one of them")
+    return made
 
 
-def place(said: str) -> Path:
-    """Return the path that a profile says, relative ones within the checkout."""
-    return ROOT / said
+def _model(profile: str, said: dict[str, Any]) -> BoxModel:
+    given = {**said, **{key: tuple(said.get(key, ())) for key in ("flags", "stands_for")}}
+    return BoxModel(profile=profile, **given)
+
+
+def for_profile(box: Box, profile: str) -> Box:
+    """Return the box as it serves a lab of this profile. Raises BoxError if it has no model for it."""
+    if not box.models:
+        return box
+    for each in box.models:
+        if profile == each.profile or profile in each.stands_for:
+            return replace(
+                box,
+                model=each.model,
+                served_model_name=each.profile,
+                simulator_profile=each.profile,
+                kv_bytes_per_token=each.kv_bytes_per_token,
+                tensor_parallel_size=each.tensor_parallel_size,
+                flags=(*box.flags, *each.flags),
+                models=(),
+            )
+    known = ", ".join(each.profile for each in box.models)
+    raise BoxError(f"{box.name} serves {known}; it has no model for {profile}")
+
+
+_VARIABLE = re.compile(r"\$([A-Z][A-Z0-9_]*)")
+
+
+def place(said: str, environ: Mapping[str, str] | None = None) -> Path:
+    """Return the path that a profile says: relative ones within the checkout, ``$NAME`` from the environment.
+
+    Raises BoxError for a variable that is not set, or whose path is relative.
+    """
+    variable = _VARIABLE.fullmatch(said)
+    if variable is None:
+        return ROOT / said
+    given = (os.environ if environ is None else environ).get(variable[1], "")
+    if not given:
+        raise BoxError(
+            f"{variable[1]} is not set: it names the folder of the model on this box, with config.json and weights"
+        )
+    if not Path(given).is_absolute():
+        raise BoxError(f"{variable[1]}={given}: write an absolute path")
+    return Path(given)
+
+
+def program(said: str) -> str:
+    """Return the path of a program that a profile says; a bare word that is not on PATH stays what it is."""
+    if "/" in said:
+        return str(ROOT / said)
+    return shutil.which(said) or said

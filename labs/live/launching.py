@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from labs.live.boxes import place
+from labs.live.boxes import place, program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ _QUIET = {
     "VLLM_DO_NOT_TRACK": "1",
 }
 """No engine of a lab asks anybody for anything."""
-_PASSED = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "TMPDIR", "CUDA_HOME")
+_PASSED = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "TMPDIR", "CUDA_HOME", "VLLM_CACHE_ROOT")
 """Of this process's environment, what an engine gets: no secret of the site."""
 
 
@@ -52,8 +53,17 @@ class Launch:
 
     def shell(self) -> str:
         """Return the start as one line that a shell takes."""
-        words = [f"{key}={shlex.quote(value)}" for key, value in sorted(self.env.items())]
-        return " ".join([*words, shlex.join(self.argv)])
+        return shell_line(self.argv, self.env)
+
+
+def shell_line(argv: Sequence[str], env: Mapping[str, str] | None = None) -> str:
+    """Return a command as one line that a shell takes; a word that is a variable stays one."""
+    words = [f"{key}={_quoted(value)}" for key, value in sorted((env or {}).items())]
+    return " ".join([*words, *map(_quoted, argv)])
+
+
+def _quoted(word: str) -> str:
+    return f'"{word}"' if re.fullmatch(r"\$[A-Z][A-Z0-9_]*", word) else shlex.quote(word)
 
 
 def launch_of(
@@ -67,16 +77,18 @@ def launch_of(
     devices: Sequence[int] | None = None,
     flags: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
+    as_written: bool = False,
 ) -> Launch:
     """Return how an engine with these knobs is started on a box.
 
     ``mark`` is put into its environment under ``MARK``; ``flags`` and ``env`` are what a lab adds; ``devices`` are the
-    GPUs of this replica, the box's own unless given.
+    GPUs of this replica, the box's own unless given. ``as_written`` leaves paths and variables as the profile has them,
+    for reading; else it raises BoxError for a variable that is not set.
     """
     argv = [
-        str(place(box.program)),
+        box.program if as_written else program(box.program),
         "serve",
-        str(place(box.model)),
+        box.model if as_written else str(place(box.model)),
         "--served-model-name",
         box.served_model_name,
         "--host",
@@ -88,6 +100,8 @@ def launch_of(
     ]
     if box.tensor_parallel_size > 1:
         argv += ["--tensor-parallel-size", str(box.tensor_parallel_size)]
+    if box.gpu_memory_utilization:
+        argv += ["--gpu-memory-utilization", f"{box.gpu_memory_utilization:g}"]
     if box.kv_bytes_per_token:
         pool = config.num_gpu_blocks * config.block_size * box.kv_bytes_per_token
         argv += ["--kv-cache-memory-bytes", str(pool // 2 if fp8_kv else pool)]

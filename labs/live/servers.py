@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -91,8 +92,10 @@ def start(launch: Launch) -> Server:
 
 def _check(launch: Launch) -> None:
     program = launch.argv[0]
-    if not Path(program).exists():
-        raise EngineError(f"There is no {program}: `make live` prepares the engine's environment.")
+    if shutil.which(program) is None:
+        raise EngineError(
+            f"There is no {program}: `make live` prepares the engine's environment; on a box of GPUs, PATH must lead to it."
+        )
     model = Path(launch.argv[2])
     if not (model / "config.json").is_file():
         raise EngineError(
