@@ -46,6 +46,7 @@ worker:  ## one more Celery worker beside a running `make run`
 live:  ## set up an engine for this machine's processor: .venv-live (vLLM, 2.5 GB) and the models of the labs
 	@$(SETUP)
 	@$(LIVE)
+	@echo "Ready: vLLM in .venv-live, models in .live/models. \`make test-live\` tests them."
 
 # Status 3 says that pip finds no such torch: for a person an error, for CI nothing to run.
 test-live:  ## set that up, then test the labs on a real engine
