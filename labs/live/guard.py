@@ -18,6 +18,7 @@ what has been undone is taken out. Linux only: processes are read from /proc.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import select
@@ -25,13 +26,13 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import FrameType
 
 MARK = "COURSEWARE_LEASE"
@@ -207,16 +208,23 @@ def end_all(
 
 
 def undo(ledger: Path) -> list[str]:
-    """Run what a ledger says, the last line first; return a sentence for each that failed, which stays in the file."""
-    try:
-        lines = ledger.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
+    """Run what a ledger says, the last line first; return a sentence for each that failed, which stays in the file.
+
+    Safe to call twice, and from two processes at once: the second waits, and finds what the first has left.
+    """
+    if not ledger.exists():
         return []
+    try:
+        with _alone(ledger):
+            return _undo_all(ledger)
     except OSError as error:
-        return [f"The ledger {ledger} cannot be read: {error.strerror or error}."]
+        return [f"The ledger {ledger} cannot be read or written: {error.strerror or error}."]
+
+
+def _undo_all(ledger: Path) -> list[str]:
     problems: list[str] = []
     kept: list[str] = []
-    waiting = [each for each in lines if each.strip()]
+    waiting = _lines(ledger)
     while waiting:
         line = waiting.pop()
         if problem := _undo_one(line):
@@ -225,6 +233,23 @@ def undo(ledger: Path) -> list[str]:
         # Written after each, so that a stop half-way undoes nothing twice.
         _write(ledger, [*waiting, *kept])
     return problems
+
+
+@contextmanager
+def _alone(ledger: Path) -> Iterator[None]:
+    """Hold a lock on a ledger; it goes with the process that holds it."""
+    with ledger.with_suffix(f"{ledger.suffix}.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _lines(ledger: Path) -> list[str]:
+    """Return what is to be undone. What a crash has torn off, at the end, was never done: its command came after."""
+    try:
+        whole, _, _ = ledger.read_text(encoding="utf-8", errors="replace").rpartition("\n")
+    except FileNotFoundError:
+        return []
+    return [each for each in whole.split("\n") if each.strip()]
 
 
 def _undo_one(line: str) -> str:
@@ -248,21 +273,28 @@ def _undo_one(line: str) -> str:
 
 
 def _write(ledger: Path, lines: list[str]) -> None:
+    """Replace a ledger; what is said of it is on disk before this returns."""
     if not lines:
         ledger.unlink(missing_ok=True)
-        return
-    beside = ledger.with_suffix(f"{ledger.suffix}.new")
-    beside.write_text("".join(f"{each}\n" for each in lines), encoding="utf-8")
-    beside.replace(ledger)
+    else:
+        beside = ledger.with_suffix(f"{ledger.suffix}.new")
+        with beside.open("w", encoding="utf-8") as file:
+            file.write("".join(f"{each}\n" for each in lines))
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(ledger)
+    folder = os.open(ledger.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def record(ledger: Path, argv: Sequence[str]) -> None:
-    """Add a command that undoes a fault to a ledger, on disk before the fault is made."""
+    """Add a command that undoes a fault to a ledger, on disk before the fault is made. Raises OSError."""
     ledger.parent.mkdir(parents=True, exist_ok=True)
-    with ledger.open("a", encoding="utf-8") as file:
-        file.write(f"{json.dumps(list(argv))}\n")
-        file.flush()
-        os.fsync(file.fileno())
+    with _alone(ledger):
+        _write(ledger, [*_lines(ledger), json.dumps(list(argv))])
 
 
 # ---------------------------------------------------------------------------------------- the guard
