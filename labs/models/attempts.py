@@ -162,8 +162,8 @@ class ActionQuerySet(models.QuerySet["Action"]):
         return self.filter(status=Action.Status.RUNNING, heartbeat_at__lt=moment)
 
     def in_front_of(self, action: Action) -> ActionQuerySet:
-        """Return the queued and running actions that came before this one, of anybody."""
-        return self.under_way().filter(pk__lt=action.pk)
+        """Return the queued and running actions that came before this one, of anybody, for the same workers."""
+        return self.under_way().for_any_worker().filter(pk__lt=action.pk)
 
 
 class Action(models.Model):

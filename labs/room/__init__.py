@@ -6,7 +6,8 @@ on the page.
 
 from labs.room.beliefs import LETTERS, Belief
 from labs.room.diagnosis import Citable
+from labs.room.lease_card import LeaseCard, card_of
 from labs.room.room import Room, room_of
 from labs.room.tools import price
 
-__all__ = ["LETTERS", "Belief", "Citable", "Room", "price", "room_of"]
+__all__ = ["LETTERS", "Belief", "Citable", "LeaseCard", "Room", "card_of", "price", "room_of"]

@@ -12,6 +12,7 @@ from labs.room.chart import Chart
 from labs.room.console_log import ConsoleLog
 from labs.room.diagnosis import Citable, citable_of, diagnosis_of
 from labs.room.gauges import Gauges
+from labs.room.lease_card import LeaseCard, card_of
 from labs.room.log import Log
 from labs.room.notebook import Note, notes_of
 from labs.room.phases import Phase, phases_of, wanted_in
@@ -44,11 +45,22 @@ class Room:
         """What a page that shows this room has seen of the log; progress of an action is not in it."""
         last = self.log.actions[-1] if self.log.actions else None
         tail = f"{last.seq}.{last.status}" if last else ""
-        return f"{self.attempt.status}.{len(self.log.actions)}.{tail}"
+        lease = (
+            f".{self.lease.lease and self.lease.lease.pk}.{self.lease.status}" if self.lease else ""
+        )
+        return f"{self.attempt.status}.{len(self.log.actions)}.{tail}{lease}"
 
     @cached_property
     def under_way(self) -> UnderWay | None:
-        return under_way_of(self.log.running) if self.log.running else None
+        running = self.log.running
+        if running is None or (self.attempt.is_live and _waits_to_begin(running)):
+            return None
+        return under_way_of(running)
+
+    @cached_property
+    def lease(self) -> LeaseCard | None:
+        """The card of a live attempt's lease; None for a simulated one, and once the attempt is closed."""
+        return card_of(self.attempt) if self.attempt.is_live and self.attempt.is_open else None
 
     # ------------------------------------------------------------------------------------- the head
 
@@ -98,6 +110,11 @@ class Room:
     @cached_property
     def tools(self) -> Tools:
         return Tools(self.attempt, self.spec, self.log)
+
+
+def _waits_to_begin(action: Action) -> bool:
+    """Whether an action waits for the engine of its attempt: what that waits for, its lease says."""
+    return action.kind == Action.Kind.BEGIN and action.status == Action.Status.QUEUED
 
 
 def room_of(attempt: Attempt) -> Room:

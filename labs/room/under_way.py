@@ -27,7 +27,9 @@ class UnderWay:
 
 def under_way_of(action: Action) -> UnderWay:
     """Return how far an action is that is not over yet."""
-    if action.status == Status.QUEUED:
+    if action.status == Status.QUEUED and action.attempt.is_live:
+        words = "Your engine takes it next."
+    elif action.status == Status.QUEUED:
         words = _queued(list(Action.objects.in_front_of(action).values_list("kind", flat=True)))
         if action.tries:
             words = (

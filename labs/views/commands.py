@@ -9,7 +9,7 @@ from django.http import Http404, HttpResponse
 from django.views.decorators.http import require_GET, require_POST
 
 from courseware.people import learner_required
-from labs import attempts, room
+from labs import attempts, leases, room
 from labs.forms import FlagsForm
 from labs.models import Action, Attempt
 from labs.views.access import attempt_or_404
@@ -111,6 +111,8 @@ def again(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     def do() -> None:
         if attempt.status == Attempt.Status.NOT_GRADED:
             attempts.mark_again(attempt)
+        elif attempt.is_live:
+            leases.ask(attempt)
         else:
             attempts.take_up_again(attempt)
 
