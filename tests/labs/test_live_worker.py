@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connections
+from django.db import connection, connections
 
 from courseware.launch import ROOT, free_port, server_program
 from labs import leases, live_supervisor
@@ -60,6 +60,14 @@ def in_file(do):
     return came[0]
 
 
+def database_url():
+    """The database that this test's threads see."""
+    known = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{known['NAME']}"
+    return "postgres://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}".format(**known)
+
+
 class Box:
     """A supervisor with its worker and broker, on a database file."""
 
@@ -69,7 +77,7 @@ class Box:
         self.env = {
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "courseware.settings",
-            "DATABASE_URL": f"sqlite:///{folder / 'site.sqlite3'}",
+            "DATABASE_URL": database_url(),
             "REDIS_URL": f"redis://127.0.0.1:{port}/0",
             "CONTENT_LOOK_EVERY_S": "0",
             "LIVE_BOX": "box-1",
