@@ -27,7 +27,7 @@ _QUIET = {
     "VLLM_DO_NOT_TRACK": "1",
 }
 """No engine of a lab asks anybody for anything."""
-_PASSED = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "TMPDIR", "CUDA_HOME", "VLLM_CACHE_ROOT")
+PASSED = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "TMPDIR", "CUDA_HOME", "VLLM_CACHE_ROOT")
 """Of this process's environment, what an engine gets: no secret of the site."""
 
 
@@ -48,7 +48,7 @@ class Launch:
 
     def environment(self) -> dict[str, str]:
         """Return the whole environment of the process."""
-        passed = {key: os.environ[key] for key in _PASSED if key in os.environ}
+        passed = {key: os.environ[key] for key in PASSED if key in os.environ}
         return {**passed, **self.env}
 
     def shell(self) -> str:
@@ -63,6 +63,8 @@ def shell_line(argv: Sequence[str], env: Mapping[str, str] | None = None) -> str
 
 
 def _quoted(word: str) -> str:
+    if re.fullmatch(r"\{\w+\}", word):  # Stands for what is known later.
+        return word
     return f'"{word}"' if re.fullmatch(r"\$[A-Z][A-Z0-9_]*", word) else shlex.quote(word)
 
 

@@ -1,0 +1,73 @@
+"""``manage.py live LAB --on BOX --dry-run``: what a lab on a box would do, without doing any of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from labs.catalogue import lab, labs
+from labs.live.boxes import BoxError, box
+from labs.live.dry_run import dry_run
+from labs.live.offering import unserved
+from labs.worlds import HEALTHY
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+    from labs.live.boxes import Box
+    from labs.specs import LabSpec
+
+
+class Command(BaseCommand):
+    help = "Say what a lab on a box of real engines would do: commands, faults and their undo, load, instruments."
+    requires_system_checks: list[str] = []  # noqa: RUF012  (it reads files alone)
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "lab", nargs="?", metavar="LAB", help="folder name of a lab; none: a line for each"
+        )
+        parser.add_argument(
+            "--on", required=True, metavar="BOX", help="name of a profile in labs/live/profiles"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="say it, do nothing")
+        parser.add_argument(
+            "--world", metavar="NAME", help="a hypothesis, or healthy; else the seed's own"
+        )
+        parser.add_argument("--seed", type=int, default=1, metavar="N")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        del args
+        if not options["dry_run"]:
+            raise CommandError("add --dry-run: a lab is played on a real engine from its page")
+        try:
+            where = box(options["on"])
+        except BoxError as exc:
+            raise CommandError(str(exc)) from exc
+        if options["lab"] is None:
+            self._list(where, options["seed"])
+            return
+        spec = _spec(options["lab"], where)
+        try:
+            said = dry_run(spec, where, world=options["world"], seed=options["seed"])
+        except KeyError as exc:
+            known = ", ".join([*spec.hypotheses, HEALTHY])
+            raise CommandError(f"{spec.slug} has no world {exc}; it has {known}") from exc
+        self.stdout.write(said)
+
+    def _list(self, where: Box, seed: int) -> None:
+        for slug in labs():
+            why = unserved(_spec(slug, where), where, seed)
+            reasons = "; ".join(f"{text}" for text in why.values())
+            self.stdout.write(f"{slug:26} {'served' if not why else f'not served: {reasons}'}")
+
+
+def _spec(slug: str, where: Box) -> LabSpec:
+    """Return the lab at the scale of the box, where it says one; else as it is simulated. Raises CommandError."""
+    if slug not in labs():
+        raise CommandError(f"no lab {slug!r}; there are: {', '.join(labs())}")
+    try:
+        scaled = lab(f"{slug}/live")
+    except LookupError:
+        return lab(slug)
+    return scaled if scaled.live is not None and where.name in scaled.live.boxes else lab(slug)
