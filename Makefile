@@ -8,7 +8,7 @@ LIVE = $(PYTHON) courseware/bootstrap_live.py
 VENV = .venv/bin
 export PYTHONUNBUFFERED = 1
 
-.PHONY: help run test check setup worker live test-live lock lock-live format
+.PHONY: help run test check setup worker live-worker live test-live lock lock-live format
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -42,6 +42,10 @@ setup:  ## only set up (.venv with everything, tests included)
 worker:  ## one more Celery worker beside a running `make run`
 	@$(SETUP)
 	@exec $(VENV)/celery -A courseware worker --concurrency 2 -O fair --loglevel INFO -n "extra-$$$$@%h"
+
+live-worker:  ## make this machine a box of real engines, beside a running `make run`; `make live` comes first
+	@$(SETUP)
+	@exec $(VENV)/python manage.py live_worker
 
 live:  ## set up an engine for this machine's processor: .venv-live (vLLM, 2.5 GB) and the models of the labs
 	@$(SETUP)

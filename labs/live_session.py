@@ -89,7 +89,11 @@ def hold(lease_id: int) -> None:
     ``lease_id`` only says that somebody waits: the order is fair by person, whoever rang. Safe to call twice, and at any
     time: a box holds one lease at once.
     """
-    live_sweep.sweep_box(idle=True)
+    swept = live_sweep.sweep_box(idle=True)
+    if swept.stuck:
+        # Its devices are not free: whoever came next would meet an engine that cannot start.
+        logger.error("box %s takes no lease: %s", settings.LIVE_BOX, " ".join(swept.problems))
+        return
     lease = leases.claim_next(
         settings.LIVE_BOX, host=live_sweep.host(), pids={"holder": live_sweep.myself()}
     )
@@ -114,6 +118,10 @@ class _Holder:
         session: Session | None = None
         reason, said = Reason.WORKER_STOPPED, ""
         try:
+            if self.lease.tries > 1:
+                live_sweep.clear(
+                    self.lease
+                )  # An earlier try may have left an engine under the same mark.
             session = session_of(self.lease)
             self.run(session)
         except Over as over:

@@ -81,6 +81,7 @@ def worker_command() -> list[str]:
     return [
         *(sys.executable, "-m", "celery", "-A", "courseware", "worker"),
         *("-Q", "live", "--concurrency", "1", "--disable-prefetch"),
+        *("--without-gossip", "--without-mingle"),
         *("-n", f"live-{settings.LIVE_BOX}@%h", "--loglevel", "INFO"),
     ]
 
@@ -196,12 +197,12 @@ class Supervisor:
     # ------------------------------------------------------------------------------ its rounds
 
     def sweep(self) -> None:
-        """Say that the box is up, and sweep it."""
-        _through_outages(self.pulse)
-        _through_outages(live_sweep.sweep_box)
+        """Sweep the box, and say that it is up, and what it cannot get rid of."""
+        stuck: list[str] = []
+        _through_outages(lambda: stuck.extend(live_sweep.sweep_box().told_stuck))
+        _through_outages(lambda: self.pulse(" ".join(stuck)))
 
-    def pulse(self) -> None:
-        problem = ""
+    def pulse(self, problem: str = "") -> None:
         if self.failures > 1:
             problem = f"Its worker ended {self.failures} times within a minute of its start."
         BoxPulse.objects.update_or_create(

@@ -110,6 +110,11 @@ class Swept:
     problems: list[str] = field(default_factory=list)
     """What could not be undone."""
 
+    @property
+    def told_stuck(self) -> list[str]:
+        """Return a sentence for each process that cannot be ended: until it is gone, its devices are not free."""
+        return [f"Process {each.pid} has no lease and cannot be ended." for each in self.stuck]
+
 
 def host() -> str:
     """Return the name of this machine, as leases store it."""
@@ -208,9 +213,7 @@ def _end_processes(swept: Swept) -> None:
         return found
 
     swept.stuck = guard.end_all(look, grace_s=settings.LIVE_GRACE_S + GUARDS_TAKE_S)
-    swept.problems += [
-        f"Process {each.pid} has no lease and cannot be ended." for each in swept.stuck
-    ]
+    swept.problems += swept.told_stuck
 
 
 def _undo(swept: Swept) -> None:

@@ -47,6 +47,8 @@ POINTS_CHANGE = ("title", "before", "of_before", "after", "of_after", "cause", "
 REGRADE = ("title", "reason", "status", "asked_at", "before", "after", "answer", "answered_at")
 TRAINING = ("lab_slug", "number", "started_at", "finished_at", "off", "most_off", "passed")
 """Of a grader's try at a lab's training set."""
+LEASE = ("status", "requested_at", "claimed_at", "ready_at", "ended_at", "end_reason", "end_text")
+"""Of an engine that an attempt was lent. Its log is the operator's."""
 _COMPUTED = {"prediction_commits": {"computed": F("answer__result__answer")}}
 """None until it is computed; from then on its station shows it."""
 
@@ -87,6 +89,8 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
         "version": attempt.lab_version,
         "number": attempt.number,
         "status": attempt.status,
+        "backend": attempt.backend,
+        "leases": list(attempt.leases.values(*LEASE)) if attempt.is_live else [],
         "clock_s": attempt.clock_s,
         "started_at": attempt.started_at,
         "finished_at": attempt.finished_at,

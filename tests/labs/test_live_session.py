@@ -147,6 +147,13 @@ def test_using_it_begins_the_idle_clock_anew(lease, held):
     assert timezone.now() - used[0] < timedelta(minutes=1)
 
 
+def test_a_box_with_a_process_that_cannot_be_ended_takes_no_lease(lease, held, monkeypatch):
+    stuck = live_sweep.Swept(stuck=[guard.Process(4711, 1, 1)])
+    monkeypatch.setattr(live_sweep, "sweep_box", lambda **_: stuck)
+    assert held() is None
+    assert now(lease).status == "queued"
+
+
 # ------------------------------------------------------------------------------------ it starts
 
 

@@ -10,10 +10,10 @@ from contextlib import suppress
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
 
 from courseware.launch import ROOT, free_port, server_program
-from labs import leases, live_supervisor
+from labs import leases, live_supervisor, live_sweep
 from labs.live import guard
 from labs.models import BoxPulse, Lease
 from tests.labs.leasing import live_attempt, running
@@ -209,6 +209,23 @@ def test_a_worker_that_dies_at_start_is_started_later_each_time(settings, tmp_pa
     assert (
         BoxPulse.objects.get().problem == "Its worker ended 6 times within a minute of its start."
     )
+
+
+def test_a_process_that_cannot_be_ended_is_the_box_s_problem(monkeypatch, db):
+    stuck = live_sweep.Swept(stuck=[guard.Process(4711, 1, 1)])
+    monkeypatch.setattr(live_sweep, "sweep_box", lambda: stuck)
+    live_supervisor.Supervisor(["true"]).sweep()
+    assert BoxPulse.objects.get().problem == "Process 4711 has no lease and cannot be ended."
+
+
+def test_a_database_that_is_away_does_not_end_a_supervisor(monkeypatch, db):
+    def away():
+        raise OperationalError
+
+    monkeypatch.setattr(live_sweep, "sweep_box", away)
+    monkeypatch.setattr(live_supervisor.connection, "close", lambda: None)
+    live_supervisor.Supervisor(["true"]).sweep()
+    assert BoxPulse.objects.get().problem == ""
 
 
 def test_a_box_without_its_environment_or_model_says_what_to_do(settings, monkeypatch, tmp_path):

@@ -7,7 +7,7 @@ from django.apps import apps
 from django.utils import timezone
 
 from labs import outcomes
-from labs.models import Action, Attempt, Review
+from labs.models import Action, Attempt, Lease, Review
 from lessons import computing, export, notes, progress
 from lessons.models import DrillAttempt, RepeatTry
 from tests.factories import ActionFactory, AttemptFactory, ReviewFactory, by_key
@@ -71,6 +71,20 @@ def test_all_of_ones_own_is_in_it(learner, learner_client):
     assert (attempt["total"], attempt["passed"]) == ("92.9", True)
     assert attempt["actions"][0]["asked"] == {"line": "mine, typed"}
     assert attempt["actions"][0]["answer"] == "as shown"
+
+
+def test_the_engines_that_one_was_lent_are_in_it_without_their_logs(learner, learner_client):
+    Lease.objects.create(
+        attempt=attempt_of(learner, backend="live"),
+        person=learner,
+        status="ended",
+        end_text="Nobody used it.",
+        engine_log="of the operator",
+    )
+    found = exported(learner_client)
+    [attempt] = found["labs"]
+    assert (attempt["backend"], attempt["leases"][0]["end_text"]) == ("live", "Nobody used it.")
+    assert "of the operator" not in json.dumps(found)
 
 
 def test_nothing_of_another_person_is_in_it(learner, another_learner, another_learner_client):
