@@ -148,7 +148,7 @@ def _act(number: int, act: Act) -> Iterator[str]:
     for value, (index, place) in zip(act.values, act.at_least, strict=False):
         yield f"           {{v{index}}} is {value}, or number {place} that was read, whichever is more"
     for start in act.starts:
-        yield "   stop    the replica: SIGTERM to its process group, SIGKILL after the grace"
+        yield f"   stop    the replica: SIGTERM to all of its processes, SIGKILL after {GRACE_S} s"
         yield from (
             f"   {'start' if first else '     '}   {line}"
             for first, line in _numbered(_start(start))

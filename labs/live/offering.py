@@ -136,9 +136,9 @@ def play(found: Offer, hypothesis: str, seed: int, *, as_written: bool = False) 
     )
     if hypothesis == HEALTHY:
         return Played(found, hypothesis, seed, world, starts, ())
-    where = Where(spec, box, starts, seed, healthy, as_written=as_written)
+    where = Where(spec, box, starts, seed, healthy, as_written=as_written, hypothesis=hypothesis)
     try:
-        acts = acts_of(where, hypothesis)
+        acts = acts_of(where)
     except Cannot as exc:
         raise NotServed(f"world {hypothesis}: {exc}") from exc
     return Played(found, hypothesis, seed, world, starts, acts)

@@ -200,6 +200,7 @@ def clock_cap(gpu: int, highest_mhz: int, at_s: int) -> Act:
         do=(("nvidia-smi", "-i", str(gpu), "-lgc", f"{LOWEST_CLOCK_MHZ},{highest_mhz}"),),
         undo=(("nvidia-smi", "-i", str(gpu), "-rgc"),),
         needs_root=True,
+        note="it reads as a low clock, and not as heat; its undo gives the default back, not a lock that was there before",
         proves=_query(gpu, "clocks.sm", "clocks_event_reasons.active"),
     )
 

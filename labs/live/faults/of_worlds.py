@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 PRIORITY = "priority"
 """A caller of this name sends its requests with a priority."""
 _HEAT = "no command makes a GPU hot and cools it again; a capped clock would read as a lock, and not as heat"
+_SHOWS_HEAT = {"throttle_reason", "temperature_c_max"}
+"""Signals by which a lab could tell a lock from heat."""
 BY_LOAD = {
     "ClientsChange", "LongerPrompts", "MixChange", "MoreTexts", "NewCaller", "QuestionsChange", "RateChange",
     "RouterDelayChange", "Shedding", "UsersChange", "VolatileTemplate",
@@ -70,6 +72,7 @@ class Where:
     seed: int
     fleet: Fleet
     as_written: bool = False
+    hypothesis: str = ""
 
     @property
     def at_s(self) -> int:
@@ -81,9 +84,9 @@ class Where:
         return self.spec.timeline.budget_s - self.at_s + 1800
 
 
-def acts_of(where: Where, hypothesis: str) -> tuple[Act, ...]:
+def acts_of(where: Where) -> tuple[Act, ...]:
     """Return what a world does to the box, in order. What the load client does is not among it. Raises Cannot."""
-    fault = where.spec.hypotheses[hypothesis].world
+    fault = where.spec.hypotheses[where.hypothesis].world
     if fault.leaked_share is not None:
         raise Cannot(_CANNOT["Leak"])
     wanted: list[Differently] = []
@@ -194,7 +197,9 @@ def _gpu_of(where: Where, node: str, gpu: int) -> int:
 def _throttle(where: Where, fault: Throttle) -> list[Act]:
     gpu = _gpu_of(where, fault.node, fault.gpu)
     if fault.reason != "sw_power_cap":
-        raise Cannot(_HEAT)
+        if where.hypothesis in where.spec.served or _SHOWS_HEAT & set(where.spec.signals):
+            raise Cannot(_HEAT)
+        return [means.clock_cap(gpu, fault.sm_clock_mhz, where.at_s)]
     hardware = hardware_named(where.box.hardware)
     room_w = hardware.power_cap_w - hardware.idle_power_w
     clock = fault.sm_clock_mhz / hardware.max_sm_clock_mhz
