@@ -1,14 +1,16 @@
-"""``manage.py live LAB --on BOX --dry-run``: what a lab on a box would do, without doing any of it."""
+"""``manage.py live LAB --on BOX --dry-run``: what a lab on a box would do, without doing any of it; ``--check``: the box."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from labs.catalogue import lab, labs
 from labs.live.boxes import BoxError, box
 from labs.live.dry_run import dry_run
+from labs.live.first_check import findings
 from labs.live.offering import unserved
 from labs.worlds import HEALTHY
 
@@ -30,7 +32,13 @@ class Command(BaseCommand):
         parser.add_argument(
             "--on", required=True, metavar="BOX", help="name of a profile in labs/live/profiles"
         )
-        parser.add_argument("--dry-run", action="store_true", help="say it, do nothing")
+        what = parser.add_mutually_exclusive_group()
+        what.add_argument("--dry-run", action="store_true", help="say it, do nothing")
+        what.add_argument(
+            "--check",
+            action="store_true",
+            help="hold the box against its profile; exit 1 if it cannot serve",
+        )
         parser.add_argument(
             "--world", metavar="NAME", help="a hypothesis, or healthy; else the seed's own"
         )
@@ -38,12 +46,17 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         del args
-        if not options["dry_run"]:
-            raise CommandError("add --dry-run: a lab is played on a real engine from its page")
+        if not options["dry_run"] and not options["check"]:
+            raise CommandError(
+                "add --dry-run or --check: a lab is played on a real engine from its page"
+            )
         try:
             where = box(options["on"])
         except BoxError as exc:
             raise CommandError(str(exc)) from exc
+        if options["check"]:
+            self._check(where)
+            return
         if options["lab"] is None:
             self._list(where, options["seed"])
             return
@@ -54,6 +67,14 @@ class Command(BaseCommand):
             known = ", ".join([*spec.hypotheses, HEALTHY])
             raise CommandError(f"{spec.slug} has no world {exc}; it has {known}") from exc
         self.stdout.write(said)
+
+    def _check(self, where: Box) -> None:
+        is_well = True
+        for each in findings(where, settings.LIVE_DIR):
+            self.stdout.write(f"{each.word:8} {each.name:22} {each.says}")
+            is_well = is_well and (each.is_well or not each.is_needed)
+        if not is_well:
+            raise SystemExit(1)
 
     def _list(self, where: Box, seed: int) -> None:
         for slug in labs():
