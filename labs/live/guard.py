@@ -78,7 +78,8 @@ def spawn(
 ) -> subprocess.Popen[bytes]:
     """Start ``argv`` under a guard and return the guard's process: it ends when the engine does, with its status.
 
-    Keep the object: its ``stdin`` is the pipe, and when that closes the engine is ended.
+    Keep the object: its ``stdin`` is the pipe, and when that closes the engine is ended. A process that is forked without
+    exec would hold the pipe too, and outlive its parent with it: fork none.
     """
     return subprocess.Popen(
         command(argv, ledger=ledger, grace_s=grace_s),
