@@ -17,6 +17,7 @@ import ctypes
 import fcntl
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -62,13 +63,26 @@ def problems_of(profile: str) -> list[str]:
         box = boxes.box(profile)
     except boxes.BoxError as error:
         return [*found, f"LIVE_PROFILE={profile}: {error}."]
-    program, model = boxes.place(box.program), boxes.place(box.model)
-    if not (program.is_file() and os.access(program, os.X_OK)):
+    program = boxes.program(box.program)
+    if shutil.which(program) is None:
         found.append(
             f"The live environment is missing: there is no {program}. `make live` prepares it; "
             "a profile may name another."
         )
-    if not (model / "config.json").is_file():
+    return [*found, *_without_models(box)]
+
+
+def _without_models(box: boxes.Box) -> list[str]:
+    """Return why no model of a box can be served; empty if one can, for not every lab needs them all."""
+    found: list[str] = []
+    for said in [box.model] if box.model else [each.model for each in box.models]:
+        try:
+            model = boxes.place(said)
+        except boxes.BoxError as error:
+            found.append(f"{error}.")
+            continue
+        if (model / "config.json").is_file():
+            return []
         found.append(
             f"The model's folder {model} is missing, or has no config.json. `make live` builds the small models; "
             "a profile may name another folder."

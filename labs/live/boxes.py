@@ -158,5 +158,5 @@ def place(said: str, environ: Mapping[str, str] | None = None) -> Path:
 def program(said: str) -> str:
     """Return the path of a program that a profile says; a bare word that is not on PATH stays what it is."""
     if "/" in said:
-        return str(ROOT / said)
+        return str(place(said))
     return shutil.which(said) or said

@@ -1,4 +1,4 @@
-"""``manage.py live LAB --on BOX --dry-run``: what a lab on a box would do, without doing any of it; ``--check``: the box."""
+"""``manage.py live LAB --on BOX --dry-run``: what a lab on a box would do, without doing any of it; ``--check``, ``--undo``: the box."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from labs.catalogue import lab, labs
+from labs.live import guard
 from labs.live.boxes import BoxError, box
 from labs.live.dry_run import dry_run
 from labs.live.first_check import findings
@@ -30,7 +31,10 @@ class Command(BaseCommand):
             "lab", nargs="?", metavar="LAB", help="folder name of a lab; none: a line for each"
         )
         parser.add_argument(
-            "--on", required=True, metavar="BOX", help="name of a profile in labs/live/profiles"
+            "--on",
+            default=settings.LIVE_PROFILE,
+            metavar="BOX",
+            help="name of a profile in labs/live/profiles",
         )
         what = parser.add_mutually_exclusive_group()
         what.add_argument("--dry-run", action="store_true", help="say it, do nothing")
@@ -39,6 +43,9 @@ class Command(BaseCommand):
             action="store_true",
             help="hold the box against its profile; exit 1 if it cannot serve",
         )
+        what.add_argument(
+            "--undo", action="store_true", help="undo what any lease has left on this machine"
+        )
         parser.add_argument(
             "--world", metavar="NAME", help="a hypothesis, or healthy; else the seed's own"
         )
@@ -46,6 +53,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         del args
+        if options["undo"]:
+            self._undo()
+            return
         if not options["dry_run"] and not options["check"]:
             raise CommandError(
                 "add --dry-run or --check: a lab is played on a real engine from its page"
@@ -74,6 +84,15 @@ class Command(BaseCommand):
             self.stdout.write(f"{each.word:8} {each.name:22} {each.says}")
             is_well = is_well and (each.is_well or not each.is_needed)
         if not is_well:
+            raise SystemExit(1)
+
+    def _undo(self) -> None:
+        ledgers = sorted(settings.LIVE_DIR.glob("*/ledger"))
+        problems = [problem for each in ledgers for problem in guard.undo(each)]
+        for problem in problems:
+            self.stdout.write(problem)
+        self.stdout.write(f"ledgers: {len(ledgers)}; commands that failed: {len(problems)}.")
+        if problems:
             raise SystemExit(1)
 
     def _list(self, where: Box, seed: int) -> None:

@@ -11,6 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from labs.catalogue import lab, labs
+from labs.live import guard
 from labs.live.boxes import box
 from labs.live.dry_run import dry_run
 from labs.live.offering import unserved
@@ -113,3 +114,13 @@ def test_without_a_lab_each_has_a_line():
 def test_what_cannot_be_said_is_refused_in_a_sentence(words, said):
     with pytest.raises(CommandError, match=said):
         run(*words)
+
+
+def test_what_a_lease_has_left_is_undone_by_hand(settings, tmp_path):
+    settings.LIVE_DIR = tmp_path
+    guard.record(tmp_path / "a1" / "ledger", ["touch", str(tmp_path / "undone")])
+    assert "ledgers: 1; commands that failed: 0" in run("--undo")
+    assert (tmp_path / "undone").exists()
+    guard.record(tmp_path / "a2" / "ledger", [str(tmp_path / "nothing")])
+    with pytest.raises(SystemExit):
+        run("--undo")
