@@ -44,6 +44,8 @@ def load_of(played: Played, faults: Sequence[object]) -> Iterator[str]:
     if fault is not None and fault.long_prompts is not None:
         long = fault.long_prompts
         yield f"{at}: a share of {long.share[0]:g} to {long.share[1]:g} has prompts of {long.prompt_tokens[0]:,.0f} to {long.prompt_tokens[1]:,.0f} tokens"
+    for name, priority in played.priorities.items():
+        yield f"{at}: requests of {name} carry priority {priority}"
     for each in faults:
         if type(each).__name__ in BY_LOAD:
             yield f"{at}: {_said(each)}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from labs import worlds
 from labs.live.boxes import BoxError, for_profile
 from labs.live.faults.acts import Cannot, Start
-from labs.live.faults.of_worlds import Where, acts_of
+from labs.live.faults.of_worlds import PRIORITY, Where, acts_of
 from labs.live.placing import Unplaceable, seats_of
 from labs.simulator.cost_model import profile
 from labs.simulator.memory.ledger import SHAPES
@@ -116,6 +116,15 @@ class Played:
     """The simulator's, not advanced: its traffic is what the load client sends."""
     starts: tuple[Start, ...]
     acts: tuple[Act, ...]
+
+    @property
+    def priorities(self) -> dict[str, int]:
+        """Classes of requests that carry a priority from the fault on, lower goes first: the load client sends it."""
+        if self.hypothesis == HEALTHY:
+            return {}
+        inside = self.offer.spec.hypotheses[self.hypothesis].world.inside
+        caller = None if inside is None else inside.caller
+        return {PRIORITY: -1} if caller is not None and caller.name == PRIORITY else {}
 
 
 def play(found: Offer, hypothesis: str, seed: int, *, as_written: bool = False) -> Played:

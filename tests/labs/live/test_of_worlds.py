@@ -92,7 +92,9 @@ def test_a_caller_named_priority_goes_before_the_others():
             },
         }
     )
-    (act,) = play(offer(played, box("h100-sxm-4")), "uncut", SEED).acts
+    found = play(offer(played, box("h100-sxm-4")), "uncut", SEED)
+    assert found.priorities == {"priority": -1}
+    (act,) = found.acts
     words = act.starts[0].launch("log", as_written=True).argv
     assert words[words.index("--scheduling-policy") + 1] == "priority"
 
