@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from labs import console
 from labs.instruments.sources.source import NotMeasured
 from labs.live import gpu_readings
+from labs.live.faults.acts import STANDS_FOR
 from labs.live.faults.means import LEASE
 from labs.live.faults.of_worlds import Where, simulated
 from labs.live.guard import marks
@@ -229,7 +230,9 @@ def _change(command: console.Command, played: Played) -> str:
                 return f"CANNOT: {exc}"
             return f"replica {command.options['replica']} is started with CUDA_VISIBLE_DEVICES={command.options['gpus']}"
         case "unset-env":
-            return f"each replica is started without {command.options['name']}"
+            name = command.options["name"]
+            both = f" and {STANDS_FOR[name]}" if name in STANDS_FOR else ""
+            return f"each replica is started without {name}{both}"
         case "power-limit":
             each = (
                 shell_line(("nvidia-smi", "-i", str(gpu), "-pl", command.options["watts"]))

@@ -21,6 +21,16 @@ if TYPE_CHECKING:
 
 def load_of(played: Played, faults: Sequence[object]) -> Iterator[str]:
     """Yield a line for each part of the load. ``faults`` are what the simulator would do at the world's fault."""
+    yield from _before(played)
+    at = f"from {played.offer.spec.timeline.fault_at_s} s"
+    for line in _at_the_fault(played):
+        yield f"{at}: {line}"
+    for each in faults:
+        if type(each).__name__ in BY_LOAD:
+            yield f"{at}: {_said(each)}"
+
+
+def _before(played: Played) -> Iterator[str]:
     spec = played.offer.spec
     workload = played.world.cluster.workload
     for from_s, rate in workload.spec.rates:
@@ -34,21 +44,21 @@ def load_of(played: Played, faults: Sequence[object]) -> Iterator[str]:
         yield f"{job.users} callers that ask again when they are answered, {job.think_s:g} s later on average: {_class(job.classes[0])}"
     median_s, p95_s = spec.fleet.router_median_s, spec.fleet.router_p95_s
     yield f"the load client's router: a delay of {median_s:g} s (median), {p95_s:g} s (p95)"
-    fault = None
-    if played.hypothesis in spec.hypotheses:
-        fault = spec.hypotheses[played.hypothesis].world
-    at = f"from {spec.timeline.fault_at_s} s"
-    if fault is not None and fault.router_median_s is not None:
+
+
+def _at_the_fault(played: Played) -> Iterator[str]:
+    spec = played.offer.spec
+    if played.hypothesis not in spec.hypotheses:
+        return
+    fault = spec.hypotheses[played.hypothesis].world
+    if fault.router_median_s is not None:
         delay_s = Draws(spec.slug, played.seed).uniform("router", fault.router_median_s)
-        yield f"{at}: a delay of {delay_s:.2f} s (median), {2.5 * delay_s:.2f} s (p95)"
-    if fault is not None and fault.long_prompts is not None:
+        yield f"a delay of {delay_s:.2f} s (median), {2.5 * delay_s:.2f} s (p95)"
+    if fault.long_prompts is not None:
         long = fault.long_prompts
-        yield f"{at}: a share of {long.share[0]:g} to {long.share[1]:g} has prompts of {long.prompt_tokens[0]:,.0f} to {long.prompt_tokens[1]:,.0f} tokens"
+        yield f"a share of {long.share[0]:g} to {long.share[1]:g} has prompts of {long.prompt_tokens[0]:,.0f} to {long.prompt_tokens[1]:,.0f} tokens"
     for name, priority in played.priorities.items():
-        yield f"{at}: requests of {name} carry priority {priority}"
-    for each in faults:
-        if type(each).__name__ in BY_LOAD:
-            yield f"{at}: {_said(each)}"
+        yield f"requests of {name} carry priority {priority}"
 
 
 def _class(kind: RequestClass) -> str:

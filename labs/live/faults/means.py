@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labs.live.boxes import ROOT, program
-from labs.live.faults.acts import Act
+from labs.live.faults.acts import STANDS_FOR, Act
 from labs.simulator.hardware.boxes import box as hardware_named
+from labs.worlds.inside import FORCED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -133,16 +134,13 @@ def slow_attention(replica: int, backend: str) -> Differently:
 
 
 def weights_only_fp8(replica: int) -> Differently:
-    """Return the start that leaves only the weights-only FP8 kernel.
-
-    VLLM_TEST_FORCE_FP8_MARLIN, which the simulator's log names, is not in vLLM 0.32 any more (vLLM pull request 52182).
-    """
+    """Return the start that leaves only the weights-only FP8 kernel, under the name by which the lab knows it."""
     kernels = ",".join(FP8_KERNELS_BEFORE_MARLIN)
     return Differently(
         replica,
-        lambda start: start.with_env(VLLM_DISABLED_KERNELS=kernels),
-        "with VLLM_DISABLED_KERNELS, so that Marlin's kernel is left",
-        note="vLLM 0.32 has no VLLM_TEST_FORCE_FP8_MARLIN any more: here `unset-env VLLM_DISABLED_KERNELS` ends it",
+        lambda start: start.with_env(**{FORCED: "1", STANDS_FOR[FORCED]: kernels}),
+        f"with {FORCED}=1, so that Marlin's kernel is left",
+        note=f"vLLM 0.32 does not read that variable any more and warns that it is unknown; {STANDS_FOR[FORCED]} does what it did, and `unset-env {FORCED}` takes both away",
     )
 
 

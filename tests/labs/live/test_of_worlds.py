@@ -66,6 +66,7 @@ def test_every_replica_loses_its_fast_kernels():
     disabled = environment(act.starts[0])["VLLM_DISABLED_KERNELS"].split(",")
     assert "CutlassFP8ScaledMMLinearKernel" in disabled
     assert "MarlinFP8ScaledMMLinearKernel" not in disabled
+    assert act.starts[0].without_env("VLLM_TEST_FORCE_FP8_MARLIN").env == ()
 
 
 def test_a_caller_named_priority_goes_before_the_others():
