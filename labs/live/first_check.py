@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labs.live import boxes
-from labs.live.gpu_outputs import csv_rows, links, number
+from labs.live.gpu_formats import csv_rows, links, number
 from labs.live.gpu_readings import DCGM_URL
 from labs.simulator.hardware.boxes import box as hardware_named
 

@@ -7,23 +7,35 @@ reference, dcgm-exporter's default counters, nccl-tests' table.
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from labs.instruments.gpu_tables import REASON_BITS
+from labs.live.gpu_formats import (
+    busbw_gb_s,
+    cpus,
+    csv_rows,
+    dcgm_rows,
+    dmon_rows,
+    field_name,
+    inactive_links,
+    links,
+    number,
+    reason_of,
+    table_rows,
+    transport,
+    xids,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from labs.console import Command
+    from labs.live.gpu_formats import Row
 
 type Value = float | str | None
-type Row = dict[str, str]
 OWN_NAME = "VLLM::"
 """What the process names of an engine's workers begin with."""
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 MB = 1e6
 GB = 1e9
 
@@ -36,74 +48,62 @@ class Before:
     """NVLinks that lead nowhere by design: a bridged pair leaves some of each card's unused."""
     xids: int = 0
     """In the kernel's log since the machine was started."""
+    near: tuple[str, ...] = ()
+    """For each GPU the CPUs that are near it, as ``topo -m`` lists them."""
 
 
 def signals_of(
     command: Command,
     text: str,
     *,
-    serving: Collection[int],
+    groups: Sequence[Sequence[int]],
     before: Before | None = None,
     own_pids: Collection[int] = (),
 ) -> dict[str, Value]:
     """Return the signals in the answer to a command.
 
-    ``serving`` are the GPUs that a replica runs on, ``own_pids`` the engines' own processes.
+    ``groups`` are the GPUs of each replica, ``own_pids`` the engines' own processes.
     """
     before = before or Before()
-    words = command.target.split()
-    first = words[0] if words else ""
+    serving = {gpu for group in groups for gpu in group}
     match command.verb:
+        case "nvidia-smi":
+            return _of_smi(command.target, text, serving, before, own_pids)
         case "dcgm":
             return _of_dcgm(text, serving)
         case "all-reduce-perf":
             return {"busbw_gb_s_min": busbw_gb_s(text)}
         case "nccl-log":
             return {"nccl_transport": transport(text)}
+        case "topo":
+            return {"worst_link": worst_link(text, groups)}
+        case "taskset":
+            ranks = [gpu for group in groups for gpu in group]
+            return {"far_numa_gpus": far_gpus(text, ranks, before)}
         case "dmesg":
             return {"xids": float(max(0, xids(text) - before.xids))}
-        case "nvidia-smi" if first == "nvlink":
-            return {"inactive_links": float(max(0, inactive_links(text) - before.inactive_links))}
-        case "nvidia-smi" if first == "dmon":
-            return _of_rows(dmon_rows(text), serving, _DMON)
-        case "nvidia-smi" if first.startswith("--query-gpu="):
+    return {}
+
+
+def _of_smi(
+    target: str, text: str, serving: Collection[int], before: Before, own_pids: Collection[int]
+) -> dict[str, Value]:
+    words = target.split()
+    match words[0].partition("=")[0] if words else "":
+        case "":
+            return _of_rows(table_rows(text), serving, _QUERIED)
+        case "--query-gpu":
             return _of_rows(csv_rows(text), serving, _QUERIED)
-        case "nvidia-smi" if first.startswith("--query-compute-apps="):
+        case "--query-compute-apps":
             return {"foreign_processes": foreign_processes(text, own_pids)}
-        case "nvidia-smi" if not first:
-            return _of_table(text, serving)
+        case "dmon":
+            return _of_rows(dmon_rows(text), serving, _DMON)
+        case "nvlink":
+            return {"inactive_links": float(max(0, inactive_links(text) - before.inactive_links))}
     return {}
 
 
 # --------------------------------------------------------------------------------- rows of numbers
-
-
-def number(text: str | None) -> float | None:
-    """Return the number that a cell begins with; None for ``[N/A]``, ``-`` and the like."""
-    found = _NUMBER.match((text or "").strip())
-    return float(found[0]) if found else None
-
-
-def csv_rows(text: str) -> list[Row]:
-    """Return the rows of ``--format=csv`` with a head, by field, units taken off the names."""
-    lines = list(csv.reader(text.splitlines(), skipinitialspace=True))
-    if not lines:
-        return []
-    names = [name.partition(" [")[0].strip() for name in lines[0]]
-    return [dict(zip(names, row, strict=False)) for row in lines[1:] if len(row) == len(names)]
-
-
-def dmon_rows(text: str) -> list[Row]:
-    """Return the rows of ``dmon`` by column; of several samples the last of each GPU."""
-    names: list[str] = []
-    rows: dict[str, Row] = {}
-    for line in text.splitlines():
-        cells = line.split()
-        if cells[:2] == ["#", "gpu"]:
-            names = ["index", *cells[2:]]
-        elif names and cells and cells[0].isdecimal() and len(cells) == len(names):
-            rows[cells[0]] = dict(zip(names, cells, strict=True))
-    return list(rows.values())
 
 
 type Pick = Callable[[Sequence[Row]], Value]
@@ -143,19 +143,8 @@ def _reason(rows: Sequence[Row]) -> Value:
 
 
 def _mask(row: Row) -> int | None:
-    said = row.get("clocks_event_reasons.active") or row.get("clocks_throttle_reasons.active") or ""
+    said = row.get("clocks_event_reasons.active", "")
     return int(said, 16) if re.fullmatch(r"0x[0-9a-fA-F]+", said) else None
-
-
-_ORDINARY = ("gpu_idle", "applications_clocks_setting", "sync_boost")
-_MORE_EXACT = ("hw_thermal_slowdown", "hw_power_brake_slowdown")
-
-
-def reason_of(mask: int) -> str:
-    """Return the reason in NVML's mask of clock events that explains a low clock; ``none`` if none does."""
-    active = [name for name, bit in REASON_BITS.items() if mask & bit and name not in _ORDINARY]
-    exact = [name for name in active if name in _MORE_EXACT]
-    return (exact or active or ["none"])[0]
 
 
 _QUERIED: dict[str, Pick] = {
@@ -192,33 +181,10 @@ def _of_rows(
 # ------------------------------------------------------------------------------------ the others
 
 
-def _of_table(text: str, serving: Collection[int]) -> dict[str, Value]:
-    """Return the signals of the plain table, whose second line of a GPU has its watts, memory and utilisation."""
-    rows: list[Row] = []
-    index = None
-    for line in text.splitlines():
-        if head := re.match(r"\|\s+(\d+)\s+NVIDIA", line):
-            index = head[1]
-        elif index is not None and "MiB /" in line:
-            cells = [cell.split() for cell in line.strip("|").split("|")]
-            rows.append(
-                {
-                    "index": index,
-                    "temperature.gpu": cells[0][1],
-                    "power.draw": next((word for word in cells[0] if word.endswith("W")), ""),
-                    "memory.used": cells[1][0],
-                    "utilization.gpu": cells[2][0],
-                }
-            )
-            index = None
-    return _of_rows(rows, serving, _QUERIED)
-
-
 def foreign_processes(text: str, own_pids: Collection[int] = ()) -> float | None:
     """Return how many processes of a ``--query-compute-apps`` table belong to no engine; None if it names none of them."""
-    lines = list(csv.reader(text.splitlines(), skipinitialspace=True))
-    head = [name.partition(" [")[0].strip() for name in lines[0]] if lines else []
-    if "pid" not in head and not {"process_name", "name"} & set(head):
+    head = {field_name(name) for name in text.partition("\n")[0].split(",")}
+    if not {"pid", "process_name", "name"} & head:
         return None
     rows = csv_rows(text)
     return float(sum(not _is_own(row, own_pids) for row in rows))
@@ -228,32 +194,6 @@ def _is_own(row: Row, own_pids: Collection[int]) -> bool:
     name = row.get("process_name", row.get("name", ""))
     pid = number(row.get("pid"))
     return name.startswith(OWN_NAME) or (pid is not None and int(pid) in own_pids)
-
-
-def inactive_links(text: str) -> int:
-    """Return how many links ``nvlink -s`` shows as inactive."""
-    return len(re.findall(r"^\s*Link \d+: +<?[Ii]nactive>?", text, re.MULTILINE))
-
-
-def xids(text: str) -> int:
-    """Return how many Xids the kernel's log holds."""
-    return len(re.findall(r"NVRM: Xid", text))
-
-
-def links(text: str) -> dict[tuple[int, int], str]:
-    """Return what joins each two GPUs by a ``topo -m`` matrix, the lower index first."""
-    head: list[str] = []
-    found: dict[tuple[int, int], str] = {}
-    for line in text.splitlines():
-        cells = line.split()
-        if not head and cells[:1] == ["GPU0"] and "GPU1" in cells[:2]:
-            head = [cell for cell in cells if re.fullmatch(r"GPU\d+", cell)]
-        elif head and cells and re.fullmatch(r"GPU\d+", cells[0]):
-            row = int(cells[0][3:])
-            for column, cell in enumerate(cells[1 : 1 + len(head)]):
-                if row < column:
-                    found[row, column] = cell
-    return found
 
 
 _SLOWER = ("NV", "PIX", "PXB", "PHB", "NODE", "SYS")
@@ -278,23 +218,16 @@ def _slowness(name: str) -> tuple[int, int]:
     return (_SLOWER.index(word) if word in _SLOWER else len(_SLOWER)), -links_of
 
 
-def busbw_gb_s(text: str) -> float | None:
-    """Return the bus bandwidth of 8 MiB in ``all_reduce_perf``'s table, GB/s; of several tables the lowest."""
-    # size count type redop root, then time algbw busbw #wrong out of place, and the same in place.
-    found = [
-        float(cells[7])
-        for line in text.splitlines()
-        if (cells := line.split())[:1] == ["8388608"] and len(cells) > 7  # noqa: PLR2004
-    ]
-    return min(found, default=None)
+def far_gpus(text: str, serving: Sequence[int], before: Before) -> float | None:
+    """Return how many workers may run on no CPU that is near their GPU.
 
-
-def transport(text: str) -> str | None:
-    """Return how NCCL joins the GPUs of a group by its log: P2P, or SHM where some channel goes through the host."""
-    ways = re.findall(r"NCCL INFO Channel \S+ : .* via (\w+)", text)
-    if not ways:
+    ``text`` has a line of ``taskset -cp`` for each, in order of ``serving``. None if there are fewer, or nobody knows what is near.
+    """
+    lists = re.findall(r"current affinity list: (\S+)", text)
+    if len(lists) != len(serving) or max(serving, default=-1) >= len(before.near):
         return None
-    return "SHM" if "SHM" in ways else ways[0]
+    pairs = zip(lists, serving, strict=True)
+    return float(sum(not cpus(allowed) & cpus(before.near[gpu]) for allowed, gpu in pairs))
 
 
 _COUNTERS: dict[str, tuple[str, Pick]] = {
@@ -309,12 +242,11 @@ _COUNTERS: dict[str, tuple[str, Pick]] = {
     "dram_active_min": ("DCGM_FI_PROF_DRAM_ACTIVE", _over("value", min)),
     "pcie_gb_s_max": ("DCGM_FI_PROF_PCIE_TX_BYTES", _over("value", max, 1 / GB)),
 }
-_SERIES = re.compile(r'^(DCGM_FI_\w+)\{[^}]*?gpu="(\d+)"[^}]*\} (\S+)', re.MULTILINE)
 
 
 def _of_dcgm(text: str, serving: Collection[int]) -> dict[str, Value]:
     """Return the signals of the exporter's page; a counter that it does not have is no signal."""
-    rows = [(name, {"index": gpu, "value": value}) for name, gpu, value in _SERIES.findall(text)]
+    rows = dcgm_rows(text)
     found: dict[str, Value] = {}
     for signal, (counter, pick) in _COUNTERS.items():
         found |= _of_rows([row for name, row in rows if name == counter], serving, {signal: pick})

@@ -3,7 +3,8 @@
 import pytest
 
 from labs import console
-from labs.live.gpu_outputs import Before, links, reason_of, signals_of, transport, worst_link
+from labs.live.gpu_formats import links, near_cpus, reason_of, transport
+from labs.live.gpu_outputs import Before, signals_of, worst_link
 
 QUERY = """\
 index, utilization.gpu [%], clocks.current.sm [MHz], clocks_event_reasons.active, power.draw [W], temperature.gpu, memory.used [MiB]
@@ -11,7 +12,7 @@ index, utilization.gpu [%], clocks.current.sm [MHz], clocks_event_reasons.active
 1, 97 %, 1065 MHz, 0x0000000000000004, 249.80 W, 49, 75121 MiB
 2, 0 %, 345 MHz, 0x0000000000000001, 71.02 W, 30, 4 MiB
 3, [N/A], [N/A], [N/A], [N/A], [N/A], [N/A]
-""".replace("clocks.current.sm", "clocks.sm")
+"""
 DMON = """\
 # gpu    pwr  gtemp  mtemp     sm    mem    enc    dec    jpg    ofa   mclk   pclk  gract mmaact   dram  pcitx  pcirx  nvlrx  nvltx
 # Idx      W      C      C      %      %      %      %      %      %    MHz    MHz      %      %      %   MB/s   MB/s   MB/s   MB/s
@@ -77,7 +78,7 @@ ASKED = "nvidia-smi --query-gpu=index,utilization.gpu,clocks.sm,clocks_event_rea
 
 
 def of(line, text, **options):
-    return signals_of(console.parse(line), text, serving=options.pop("serving", (0, 1)), **options)
+    return signals_of(console.parse(line), text, groups=options.pop("groups", [(0, 1)]), **options)
 
 
 def test_a_query_shows_the_gpus_that_serve():
@@ -93,7 +94,7 @@ def test_a_query_shows_the_gpus_that_serve():
 
 
 def test_what_the_driver_does_not_tell_is_no_signal():
-    assert of(ASKED, QUERY, serving=(3,)) == {}
+    assert of(ASKED, QUERY, groups=[(3,)]) == {}
 
 
 def test_dmon_shows_its_last_sample_and_links_both_ways():
@@ -142,6 +143,20 @@ def test_the_slowest_link_within_a_group_counts():
     assert worst_link(TOPO, [(0, 1), (2, 3)]) == "NV12"
     assert worst_link(TOPO, [(0, 1), (1, 2)]) == "SYS"
     assert worst_link("no matrix", [(0, 1)]) is None
+
+
+def test_the_topology_of_the_box_says_how_each_group_is_joined():
+    assert of("topo -m", TOPO, groups=[(0, 1), (2, 3)]) == {"worst_link": "NV12"}
+    assert of("topo -m", TOPO, groups=[(0, 2)]) == {"worst_link": "SYS"}
+
+
+def test_workers_on_no_cpu_near_their_gpu_are_counted():
+    before = Before(near=near_cpus(TOPO))
+    assert before.near == ("0-31,64-95", "0-31,64-95", "32-63,96-127", "32-63,96-127")
+    text = "pid 71's current affinity list: 32-63,96-127\npid 72's current affinity list: 0-127"
+    assert of("taskset -cp", text, before=before) == {"far_numa_gpus": 1}
+    assert of("taskset -cp", text) == {"far_numa_gpus": None}
+    assert of("taskset -cp", text, before=before, groups=[(0,)]) == {"far_numa_gpus": None}
 
 
 def test_the_slowest_groups_bus_bandwidth_at_8_mib_counts():
