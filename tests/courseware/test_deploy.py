@@ -28,7 +28,7 @@ KNOWN = {
     "deployment": {"replicas", "strategy", "selector", "template"},
     "job": {"backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "template"},
     "pod": {
-        "nodeSelector", "tolerations", "hostPID", "automountServiceAccountToken", "restartPolicy",
+        "nodeSelector", "tolerations", "hostname", "hostPID", "automountServiceAccountToken", "restartPolicy",
         "terminationGracePeriodSeconds", "containers", "volumes",
     },
     "container": {
@@ -40,7 +40,7 @@ KNOWN = {
     "mount": {"name", "mountPath", "readOnly"},
     "env": {"name", "value", "valueFrom"},
     "compose": {
-        "build", "restart", "environment", "profiles", "command", "cap_add", "pid", "shm_size",
+        "build", "restart", "environment", "profiles", "command", "cap_add", "hostname", "pid", "shm_size",
         "stop_grace_period", "volumes", "deploy", "depends_on",
     },
 }  # fmt: skip

@@ -44,7 +44,9 @@ class Command(BaseCommand):
             help="hold the box against its profile; exit 1 if it cannot serve",
         )
         what.add_argument(
-            "--undo", action="store_true", help="undo what any lease has left on this machine"
+            "--undo",
+            action="store_true",
+            help="undo all that leases did to this machine, of one that runs too",
         )
         parser.add_argument(
             "--world", metavar="NAME", help="a hypothesis, or healthy; else the seed's own"
