@@ -90,9 +90,9 @@ def hold(lease_id: int) -> None:
     time: a box holds one lease at once.
     """
     swept = live_sweep.sweep_box(idle=True)
-    if swept.stuck:
-        # Its devices are not free: whoever came next would meet an engine that cannot start.
-        logger.error("box %s takes no lease: %s", settings.LIVE_BOX, " ".join(swept.problems))
+    if swept.in_the_way:
+        # Its devices are not free, or not as they were: whoever came next would meet an engine that cannot start, or a fault of another lease.
+        logger.error("box %s takes no lease: %s", settings.LIVE_BOX, " ".join(swept.in_the_way))
         return
     lease = leases.claim_next(
         settings.LIVE_BOX, host=live_sweep.host(), pids={"holder": live_sweep.myself()}

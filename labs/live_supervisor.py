@@ -212,9 +212,9 @@ class Supervisor:
 
     def sweep(self) -> None:
         """Sweep the box, and say that it is up, and what it cannot get rid of."""
-        stuck: list[str] = []
-        _through_outages(lambda: stuck.extend(live_sweep.sweep_box().told_stuck))
-        _through_outages(lambda: self.pulse(" ".join(stuck)))
+        why: list[str] = []
+        _through_outages(lambda: why.extend(live_sweep.sweep_box().in_the_way))
+        _through_outages(lambda: self.pulse(" ".join(why)))
 
     def pulse(self, problem: str = "") -> None:
         if self.failures > 1:

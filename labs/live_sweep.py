@@ -107,8 +107,15 @@ class Swept:
     """Ids of those that it told to end."""
     stuck: list[Process] = field(default_factory=list)
     """Those that SIGKILL did not end."""
+    not_undone: list[str] = field(default_factory=list)
+    """A sentence for each command of a ledger that failed: what it should have set back is still changed."""
     problems: list[str] = field(default_factory=list)
-    """What could not be undone."""
+    """All of it, in sentences."""
+
+    @property
+    def in_the_way(self) -> list[str]:
+        """Return why this box takes no lease: its devices are not free, or not as they were found."""
+        return [*self.told_stuck, *self.not_undone]
 
     @property
     def told_stuck(self) -> list[str]:
@@ -225,7 +232,8 @@ def _undo(swept: Swept) -> None:
     alive = _alive()
     for each in ledgers:
         if each.parent.name not in alive | at_work:
-            swept.problems += guard.undo(each)
+            swept.not_undone += guard.undo(each)
+    swept.problems += swept.not_undone
 
 
 def _keep_logs() -> None:

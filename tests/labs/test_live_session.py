@@ -154,6 +154,13 @@ def test_a_box_with_a_process_that_cannot_be_ended_takes_no_lease(lease, held, m
     assert now(lease).status == "queued"
 
 
+def test_a_box_whose_devices_are_not_as_they_were_takes_no_lease(lease, held, monkeypatch):
+    capped = live_sweep.Swept(not_undone=["“nvidia-smi -i 0 -rgc” ended with status 4"])
+    monkeypatch.setattr(live_sweep, "sweep_box", lambda **_: capped)
+    assert held() is None
+    assert now(lease).status == "queued"
+
+
 # ------------------------------------------------------------------------------------ it starts
 
 
