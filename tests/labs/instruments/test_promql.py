@@ -323,8 +323,8 @@ def test_a_query_is_the_instrument_of_what_it_measures(expression, instrument):
         ("histogram_quantile(0.5, rate(vllm:time_to_first_token_seconds_bucket[5m]))", {}),
     ],
 )
-def test_a_simple_query_shows_the_signal_of_its_metric(view, expression, signals):
-    assert promql.signal_of(view, promql.parse(expression), 2.0) == signals
+def test_a_simple_query_shows_the_signal_of_its_metric(world, expression, signals):
+    assert promql.signal_of(world.view, promql.parse(expression), 2.0) == signals
 
 
 def test_the_gpus_are_targets_too(world):
