@@ -35,6 +35,12 @@ def lab(key: str) -> LabSpec:
     return load_spec(folder_of(key))
 
 
+@remembered
+def live_keys() -> tuple[str, ...]:
+    """Return the keys of the labs that a real engine can run, in order of number."""
+    return tuple(f"{slug}{LIVE}" for slug in labs() if (folder_of(slug) / LIVE[1:]).is_dir())
+
+
 def _place(number: str) -> tuple[int, ...]:
     """Return where a number stands: 10 after 9, and 2.10 after 2.9."""
     return tuple(int(part) for part in number.split(".") if part.isdecimal())

@@ -14,6 +14,7 @@ ENGINE_FLAGS = {
     "--kv-cache-dtype": "auto or fp8",
     "--watermark": "a share from 0 to 0.5",
     "--max-num-batched-tokens": "an integer from 64 to 65536",
+    "--num-gpu-blocks-override": "an integer from 64 to 65536",
     "--scheduler-reserve-full-isl": "no value",
     "--no-scheduler-reserve-full-isl": "no value",
     "--enable-chunked-prefill": "no value",

@@ -84,12 +84,15 @@ def _fared(name: str, slo: Slo, sent: Sequence[Request], now_s: float) -> Promis
 
 
 def alarm_series(
-    incident: Incident, *, from_s: int, every_s: int = 30
+    incident: Incident, *, from_s: int, every_s: int | None = None
 ) -> list[tuple[int, float | None]]:
     """Return what the alarm read from ``from_s`` until now, one point at every multiple of ``every_s``.
 
+    That is a tenth of the lab's usual window unless given: half a minute, of five.
+
     The signal of an alarm is one that can be told of any time before the clock: from samples and requests.
     """
+    every_s = every_s or round(incident.spec.windows.panel_s / 10)
     name, first_s = incident.spec.alarm.signal, -(-from_s // every_s) * every_s
     found: list[tuple[int, float | None]] = []
     for t_s in range(first_s, incident.clock_s + 1, every_s):

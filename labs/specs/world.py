@@ -70,6 +70,8 @@ class Fleet(Frozen):
     profile: str
     pool_blocks: Range
     """Usable KV blocks per rank, of as many tokens as the profile says."""
+    most_pool_blocks: Annotated[int, Field(gt=0)] | None = None
+    """So many would fit the memory, if somebody asked for them; None: the pool has all that there is."""
     max_num_seqs: tuple[int, ...]
     """One of these, by the seed."""
     max_num_batched_tokens: Annotated[int, Field(gt=0)]
@@ -82,6 +84,8 @@ class Fleet(Frozen):
     replicas: Annotated[int, Field(ge=1)] = 1
     engine: Literal["vllm", "sglang"] = "vllm"
     """Whose names the servers have. It changes no world and no signal."""
+    full_pool_seqs: Annotated[int, Field(ge=0)] = 0
+    """Sequences in a full pool, for the step that the offered load is computed with; 0 where they cost little."""
     tensor_parallel_size: Annotated[int, Field(ge=1)] = 4
     hardware: HardwareFleet | None = None
     memory: MemoryFleet | None = None
@@ -119,6 +123,7 @@ class LongPrompts(Frozen):
 
     share: Range
     prompt_tokens: Range
+    output_mean_tokens: Annotated[float, Field(gt=0)] = 400.0
     max_num_batched_tokens: Annotated[int, Field(gt=0)]
 
 

@@ -115,6 +115,7 @@ def _fleet(spec: LabSpec, fault: FaultyWorld | None, draws: Draws) -> Fleet:
         config,
         tensor_parallel_size=spec.fleet.tensor_parallel_size,
         engine=spec.fleet.engine,
+        full_pool_seqs=spec.fleet.full_pool_seqs,
     )
     return inside.fleet(spec, memory.fleet(spec, fleet, draws), draws)
 

@@ -24,6 +24,8 @@ class Fleet:
     tensor_parallel_size: int = 4
     engine: str = "vllm"
     """Whose names, addresses and log the servers have: vllm or sglang. The rules underneath are vLLM's."""
+    full_pool_seqs: int = 0
+    """How many sequences fill the pool: where each costs a step a good part, Little's law must count them."""
 
     @property
     def pool_tokens(self) -> int:
@@ -43,6 +45,6 @@ class Fleet:
     def full_pool_step_s(self) -> float:
         """The seconds of one decode step while every block of the pool is in use."""
         picoseconds = self.cost.step_ps(
-            kv_tokens=self.pool_tokens, prefill_tokens=0, sequences=0, tokens=0
+            kv_tokens=self.pool_tokens, prefill_tokens=0, sequences=self.full_pool_seqs, tokens=0
         )
         return picoseconds / 1e12

@@ -112,8 +112,13 @@ def long_prompts(spec: LabSpec, said: LongPrompts, draws: Draws) -> Fault:
         name="documents",
         share=share,
         prompt=LengthDistribution(
-            length, 0.1, maximum=spec.fleet.max_model_len - MAX_OUTPUT_TOKENS
+            length,
+            0.1,
+            maximum=spec.fleet.max_model_len
+            - min(MAX_OUTPUT_TOKENS, spec.fleet.max_model_len // 4),
         ),
-        output=LengthDistribution(400.0, spec.traffic.length_cv, maximum=MAX_OUTPUT_TOKENS),
+        output=LengthDistribution(
+            said.output_mean_tokens, spec.traffic.length_cv, maximum=MAX_OUTPUT_TOKENS
+        ),
     )
     return MixChange((replace(chat(spec, draws), share=1.0 - share), documents))

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 def with_flags(fleet: Fleet, operation: Operation) -> Fleet:
     """Return the fleet after a restart with flags; flags that are not given stay."""
-    config, fp8_kv = fleet.config, fleet.fp8_kv
+    config, fp8_kv, pool_blocks = fleet.config, fleet.fp8_kv, fleet.pool_blocks
     for flag, value in operation.items():
         match flag:
             case "--max-num-seqs":
                 config = replace(config, max_num_seqs=int(value))
             case "--max-num-batched-tokens":
                 config = replace(config, max_num_batched_tokens=int(value))
+            case "--num-gpu-blocks-override":
+                pool_blocks = int(value) - 1
             case "--watermark":
                 config = replace(config, watermark=float(value))
             case "--scheduler-reserve-full-isl" | "--no-scheduler-reserve-full-isl":
@@ -36,8 +38,9 @@ def with_flags(fleet: Fleet, operation: Operation) -> Fleet:
                 fp8_kv = value == "fp8"
             case _:
                 continue
-    blocks = fleet.pool_blocks * (2 if fp8_kv else 1)
-    return replace(fleet, config=replace(config, num_gpu_blocks=blocks + 1), fp8_kv=fp8_kv)
+    blocks = pool_blocks * (2 if fp8_kv else 1)
+    config = replace(config, num_gpu_blocks=blocks + 1)
+    return replace(fleet, config=config, fp8_kv=fp8_kv, pool_blocks=pool_blocks)
 
 
 def _folded(incident: Incident, operations: Sequence[Operation]) -> Fleet:
@@ -48,8 +51,20 @@ def _folded(incident: Incident, operations: Sequence[Operation]) -> Fleet:
     return fleet
 
 
-def _refused(fleet: Fleet) -> str:
-    config = fleet.config
+def _refused(incident: Incident, fleet: Fleet) -> str:
+    config, most = fleet.config, incident.spec.fleet.most_pool_blocks
+    if fleet.pool_blocks > (most or incident.world.fleet.pool_blocks):
+        room = f"{most + 1} blocks" if most else "no more than it has"
+        return (
+            f"vllm: a pool of {fleet.pool_blocks + 1} blocks does not fit the memory, which has room for {room}. "
+            "The engine was not stopped."
+        )
+    longest_blocks = -(-config.max_model_len // config.block_size)
+    if config.usable_blocks < longest_blocks:
+        return (
+            f"vllm: one request of max_model_len ({config.max_model_len}) needs {longest_blocks} blocks and the pool "
+            f"would have {config.usable_blocks}; raise the one or lower the other. The engine was not stopped."
+        )
     budget, longest = config.max_num_batched_tokens, config.max_model_len
     if config.enable_chunked_prefill or budget >= longest:
         return ""
@@ -91,7 +106,7 @@ def _undo(incident: Incident, operation: Operation, left: Sequence[Operation]) -
 def _why_not_undone(incident: Incident, operation: Operation, left: Sequence[Operation]) -> str:
     if not any(key.startswith("--") for key in operation):
         return "a restart with the same settings leaves nothing to take back."
-    return _refused(_folded(incident, left))
+    return _refused(incident, _folded(incident, left))
 
 
 def _describe(operation: Operation) -> str:
@@ -108,7 +123,9 @@ KINDS = {
         apply=_apply,
         describe=_describe,
         undo=_undo,
-        why_not=lambda incident, operation: _refused(with_flags(incident.fleet, operation)),
+        why_not=lambda incident, operation: _refused(
+            incident, with_flags(incident.fleet, operation)
+        ),
         why_not_undone=_why_not_undone,
     )
 }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import BaseCommand, CommandError
 
 from labs import proving
-from labs.catalogue import labs
+from labs.catalogue import labs, live_keys
 from labs.plays import PlayError
 
 if TYPE_CHECKING:
@@ -22,7 +22,12 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []  # noqa: RUF012  (it mends what the check reports)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("labs", nargs="*", metavar="LAB", help="folder names of labs")
+        parser.add_argument(
+            "labs",
+            nargs="*",
+            metavar="LAB",
+            help="folder names of labs, with /live behind one for a real engine's scale",
+        )
         parser.add_argument("--all", action="store_true", help="every lab")
         level = parser.add_mutually_exclusive_group()
         level.add_argument("--draft", action="store_true", help="n = 20 (default)")
@@ -34,10 +39,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         del args
-        slugs = list(labs()) if options["all"] else options["labs"]
+        slugs = [*labs(), *live_keys()] if options["all"] else options["labs"]
         if not slugs:
             raise CommandError(f"name a lab, or --all; there are: {', '.join(labs())}")
-        unknown = [slug for slug in slugs if slug not in labs()]
+        unknown = [slug for slug in slugs if not _exists(slug)]
         if unknown:
             raise CommandError(f"no lab {unknown[0]!r}; there are: {', '.join(labs())}")
         level = proving.FULL_LEVEL if options["full"] else proving.DRAFT
@@ -84,6 +89,10 @@ class Command(BaseCommand):
         self.stdout.write(
             f"  {found.admitted} seeds admitted (of those tried fit: {shares}); {red} of {len(found.lines)} red; {took_s:.0f} s"
         )
+
+
+def _exists(key: str) -> bool:
+    return key in labs() or key in live_keys()
 
 
 def _line(line: Any) -> dict[str, Any]:
