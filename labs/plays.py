@@ -116,6 +116,16 @@ def perform(
     """
     truth = hypothesis or worlds.hypothesis_of(spec, seed)
     world = incident.at_page(spec, seed, hypothesis=truth, progress=progress)
+    return world, carry_out(world, play, truth, progress)
+
+
+def carry_out(
+    world: Incident, play: Play, truth: str, progress: Progress | None = None
+) -> list[Entry]:
+    """Carry a play's steps for a hypothesis out in a world that stands at its page, and return the log.
+
+    Raises PlayError as ``perform`` does.
+    """
     log: list[Entry] = []
     for position, step in enumerate(play.steps_for(truth), start=1):
         where = f"{play.slug}/plays/{play.name}.toml, {truth}, step {position}"
@@ -140,7 +150,7 @@ def perform(
             log.append(Entry("explain", {"text": str(step["explain"])}, at_s=world.clock_s))
         else:
             raise PlayError(f"{where}: a step is run, until, predict, diagnose or explain")
-    return world, log
+    return log
 
 
 def _run(

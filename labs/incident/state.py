@@ -19,7 +19,7 @@ type Operation = dict[str, Any]
 type Progress = Callable[[float, str], None]
 """Told the share done, 0 to 1, and in words what incident time is being simulated; may raise to stop."""
 
-PIECE_S = 30.0
+PIECES_A_WINDOW = 10
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class Incident:
             step_s,
             float(self.spec.timeline.healthy_from_s),
             windows=Windows(*self.spec.windows.looked_back),
+            real=self.world.real,
         )
 
 
@@ -84,11 +85,11 @@ def advance(incident: Incident, to_s: int, progress: Progress | None = None) -> 
     The world advances in pieces, telling how far it is; pieces give the same bytes as the whole.
     """
     from_s = at_s = float(incident.clock_s)
+    piece_s = incident.spec.windows.panel_s / PIECES_A_WINDOW
+    doing = "Simulating" if incident.spec.live is None else "At"
     while at_s < to_s:
-        at_s = min(float(to_s), at_s + PIECE_S)
+        at_s = min(float(to_s), at_s + piece_s)
         incident.world.cluster.advance(at_s)
         if progress is not None:
-            progress(
-                (at_s - from_s) / (to_s - from_s), f"Simulating {clock(at_s)} of {clock(to_s)}"
-            )
+            progress((at_s - from_s) / (to_s - from_s), f"{doing} {clock(at_s)} of {clock(to_s)}")
     incident.clock_s = max(incident.clock_s, to_s)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from labs.simulator.engine import Engine
     from labs.simulator.request import Request
     from labs.simulator.telemetry import Sample
-    from labs.worlds import Fleet
+    from labs.worlds import Fleet, Real
 
 SHORT_S, PANEL_S, LONG_S = 60.0, 300.0, 720.0
 
@@ -61,6 +61,8 @@ class View:
     replica: int = 0
     """Whose engine is looked at."""
     windows: Windows = Windows()
+    real: Real | None = None
+    """What a real engine answers, where there is one."""
 
     @property
     def engine(self) -> Engine:

@@ -75,7 +75,8 @@ def take(view: View, command: Command) -> Shown:
         signals = {} if name is None else {name: SIGNALS[name](view)}
         return Shown(filtered(dashboards.text(drawn), command.filters), signals, drawn)
     source = SOURCES[command.verb]
-    whole = source.text(view, command)
+    told = None if view.real is None else view.real(view.now_s, view.replica, command)
+    whole = source.text(view, command) if told is None else told
     text = filtered(whole, command.filters)
     lines = text.splitlines()
     if source.last_line_only:  # Earlier lines show what was, not what is.
@@ -96,7 +97,10 @@ def free_answer(view: View, command: Command) -> str:
 
     vLLM binds its port once the engine is up, so a server that starts or is gone refuses the connection.
     """
-    engine = view.cluster.engines[_replica(view, command)]
+    replica = _replica(view, command)
+    if view.real is not None:
+        return view.real(view.now_s, replica, command) or REFUSED
+    engine = view.cluster.engines[replica]
     if process_at(engine, view.now_s) is None:
         return REFUSED
     return "HTTP 200, empty body" if command.target == "/health" else '{"version":"0.32.0"}'

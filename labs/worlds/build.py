@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from labs.simulator.cluster import Cluster
 from labs.simulator.cost_model import profile
@@ -20,11 +20,14 @@ from labs.worlds.draws import Draws
 from labs.worlds.fleet import Fleet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from labs.simulator.faults import Fault
     from labs.specs import LabSpec
     from labs.specs import World as FaultyWorld
+
+type Real = Callable[[float, int, Any], str | None]
+"""(incident second, replica, a ``Command`` of the console) -> a real engine's own answer; None for what the record tells."""
 
 HEALTHY = "healthy"
 """The world in which nothing is wrong; it need not be among a lab's hypotheses."""
@@ -42,6 +45,8 @@ class World:
     """A step with a full pool, prefill of the traffic included: what Little's law is computed with, seconds."""
     burst_factor: float
     burst_s: float
+    real: Real | None = None
+    """What a real engine answers, where there is one."""
 
 
 def hypothesis_of(spec: LabSpec, seed: int) -> str:
@@ -49,8 +54,12 @@ def hypothesis_of(spec: LabSpec, seed: int) -> str:
     return random.Random(f"hypothesis:{spec.slug}:{seed}").choice(spec.served)
 
 
-def build(spec: LabSpec, hypothesis: str, seed: int) -> World:
+def build(
+    spec: LabSpec, hypothesis: str, seed: int, *, kind: Callable[..., Cluster] = Cluster
+) -> World:
     """Return the world of a hypothesis and a seed, standing at ``timeline.starts_at_s``.
+
+    ``kind`` makes its cluster, from what ``Cluster`` takes.
 
     Raises KeyError for a hypothesis that the lab does not have (``healthy`` always exists).
     """
@@ -59,7 +68,7 @@ def build(spec: LabSpec, hypothesis: str, seed: int) -> World:
     fleet = _fleet(spec, fault, draws)
     burst = _burst(fault, draws)
     start_s = spec.timeline.starts_at_s
-    cluster = Cluster(
+    cluster = kind(
         fleet.config,
         fleet.cost,
         traffic.workload(

@@ -1,0 +1,88 @@
+"""From a lab, a world and a seed to a live incident: its engines started, its traffic on, its clock the wall's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from labs import worlds
+from labs.incident import Incident
+from labs.live import servers
+from labs.live.clusters import LiveCluster
+from labs.live.iterations import FLAG
+from labs.live.launching import launch_of
+from labs.live.readings import real_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from labs.live.boxes import Box
+    from labs.live.launching import Launch
+    from labs.simulator.config import EngineConfig
+    from labs.specs import LabSpec
+
+READY_WITHIN_S = 300.0
+
+
+def waking(
+    spec: LabSpec,
+    seed: int,
+    box: Box,
+    *,
+    folder: Path,
+    mark: str = "",
+    hypothesis: str | None = None,
+) -> Incident:
+    """Return the incident of a seed with no engine started yet, standing where its world begins.
+
+    ``spec`` is a lab at the scale of the box; ``folder`` gets the engines' logs; ``mark`` is for the sweep. Whoever
+    calls this calls ``cluster_of(incident).close()`` at the end, however it went.
+    """
+    needs = spec.live
+    if needs is None:
+        raise ValueError(f"{spec.slug} says nothing of real engines")
+
+    def launch(replica: int, config: EngineConfig) -> Launch:
+        return launch_of(
+            box,
+            config,
+            port=servers.free_port(),
+            log_path=folder / f"engine-{replica}.log",
+            mark=mark,
+            flags=[FLAG, *needs.flags],
+        )
+
+    kind = partial(
+        LiveCluster,
+        launch=launch,
+        model=box.served_model_name,
+        ready_within_s=READY_WITHIN_S,
+    )
+    name = hypothesis or worlds.hypothesis_of(spec, seed)
+    world = worlds.build(spec, name, seed, kind=kind)
+    incident = Incident(spec, world, world.fleet, clock_s=spec.timeline.starts_at_s)
+    incident.world = replace(world, real=real_of(spec, cluster_of(incident)))
+    return incident
+
+
+def begin(incident: Incident, tell: Callable[[float, str], None]) -> None:
+    """Start the engines, and let the traffic run to the page. Raises EngineError, or what ``tell`` raises."""
+    cluster_of(incident).begin(tell)
+
+
+def at_now(incident: Incident) -> Incident:
+    """Bring a live incident's clock to the wall's, and return it."""
+    cluster = cluster_of(incident)
+    cluster.keep_up()
+    incident.clock_s = max(incident.clock_s, int(cluster.now_s))
+    return incident
+
+
+def cluster_of(incident: Incident) -> LiveCluster:
+    """Return the live cluster of an incident. Raises TypeError for a simulated one."""
+    cluster = incident.world.cluster
+    if not isinstance(cluster, LiveCluster):
+        raise TypeError("this incident is simulated")
+    return cluster

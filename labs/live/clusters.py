@@ -1,0 +1,102 @@
+"""A live world: the simulator's router, clients and faults, in real time, before engines that are real."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from labs.live.replicas import Replica
+from labs.live.wires import Clock, Wire
+from labs.simulator.cluster import Cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from labs.live.launching import Launch
+    from labs.simulator.config import EngineConfig
+    from labs.simulator.cost_model import CostModel
+    from labs.simulator.workload import Workload
+
+TICK_S = 0.01
+"""How late a request may be sent, at most."""
+
+
+class LiveCluster(Cluster):
+    """A cluster whose clock is the wall's and whose engines are processes.
+
+    Between two calls of ``advance`` no new request is sent; streams go on. Not picklable, and never deterministic.
+    """
+
+    def __init__(
+        self,
+        config: EngineConfig,
+        cost: CostModel,
+        workload: Workload,
+        *,
+        launch: Callable[[int, EngineConfig], Launch],
+        model: str,
+        ready_within_s: float,
+        start_s: float,
+        **others: Any,
+    ) -> None:
+        """Make a world at ``start_s``, its engines not started; ``launch`` gives the start of a replica's engine."""
+        self._launch = launch
+        self._model = model
+        self._ready_within_s = ready_within_s
+        self.wire = Wire()
+        self.clock = Clock.standing_at(start_s)
+        self._made = 0
+        self._start_s = start_s
+        self.breathe: Callable[[], None] = lambda: None
+        """Called many times a second while the world advances; may raise to stop."""
+        super().__init__(config, cost, workload, start_s=start_s, **others)
+
+    def _engine(self, config: EngineConfig, cost: CostModel, start_s: float) -> Any:
+        replica = self._made
+        self._made += 1
+        return Replica(
+            config,
+            cost,
+            start_s=start_s,
+            wire=self.wire,
+            clock=lambda: self.clock,
+            launch=lambda knobs: self._launch(replica, knobs),
+            model=self._model,
+            ready_within_s=self._ready_within_s,
+        )
+
+    @property
+    def replicas(self) -> list[Replica]:
+        """Its engines, as what they are."""
+        found: list[Any] = list(self.engines)
+        return found
+
+    def begin(self, tell: Callable[[float, str], None] | None = None) -> None:
+        """Start every engine, and the clock once all answer. Raises EngineError."""
+        for replica in self.replicas:
+            replica.start(tell)
+        self.clock = Clock.standing_at(self._start_s)
+        for replica in self.replicas:
+            replica.answer()
+
+    def advance(self, until_s: float) -> None:
+        """Let the world run until the wall's clock shows ``until_s``."""
+        while True:
+            now_s = min(self.clock.now_s(), until_s)
+            super().advance(now_s)
+            self.breathe()
+            if now_s >= until_s:
+                return
+            time.sleep(TICK_S)
+
+    def keep_up(self) -> None:
+        """Let happen what is due by now."""
+        super().advance(max(self.now_s, self.clock.now_s()))
+
+    def close(self) -> None:
+        """End the load and every engine; nothing is left behind."""
+        try:
+            self.wire.close()
+        finally:
+            for replica in self.replicas:
+                replica.close()

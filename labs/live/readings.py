@@ -1,0 +1,104 @@
+"""What a real engine itself answers: its metrics, its log, its steps; and which instruments it has nothing for."""
+
+from __future__ import annotations
+
+import re
+import urllib.error
+import urllib.request
+from typing import TYPE_CHECKING
+
+from labs.instruments.prometheus.exposition import REFUSED
+from labs.instruments.signals import window_words
+from labs.instruments.sources.source import NotMeasured
+from labs.live import servers
+from labs.live.scraping import OtherMetrics, read
+
+if TYPE_CHECKING:
+    from labs.console import Command
+    from labs.live.clusters import LiveCluster
+    from labs.live.replicas import Replica
+    from labs.specs import LabSpec
+    from labs.worlds import Real
+
+ASK_LIMIT_S = 5.0
+LOG_LINES = 400
+OF_THE_RECORD = {"request-log", "promql", "dashboard", "streams", "slots"}
+"""Answered by what the gateway and the scrapes have noted."""
+_NOT_HERE = {
+    "kv-ledger": "vLLM tells how full its pool is, and not who holds it: /metrics has the usage",
+    "nvidia-smi": "this box has no GPU",
+    "dcgm": "this box has no GPU, and so nothing that counts its pipes",
+}
+_STEP_LINE = re.compile(r"Iteration\(\d+\): ")
+
+
+def real_of(spec: LabSpec, cluster: LiveCluster) -> Real:
+    """Return what answers for the engines of a live world."""
+
+    def real(now_s: float, replica: int, command: Command) -> str | None:
+        engine = cluster.replicas[replica]
+        if command.verb == "metrics":
+            return _get(
+                engine, command.target if command.target.startswith("/") else "/metrics", cluster
+            )
+        if command.verb == "engine-log":
+            return engine_log(engine)
+        if command.verb == "steps":
+            return steps(engine, now_s, float(spec.windows.short_s))
+        if command.verb in OF_THE_RECORD:
+            return None
+        why = _NOT_HERE.get(command.verb, "a real engine of this box has no such instrument")
+        raise NotMeasured(f"{command.verb}: {why}. Nothing was charged.")
+
+    return real
+
+
+def _get(engine: Replica, path: str, cluster: LiveCluster) -> str:
+    """Return what ``curl`` prints for a path of the engine's server; a page of metrics is noted as a sample as well."""
+    if engine.server is None:
+        return REFUSED
+    try:
+        with urllib.request.urlopen(engine.server.base_url + path, timeout=ASK_LIMIT_S) as answer:  # noqa: S310  (loopback)
+            text: str = answer.read().decode(errors="replace")
+    except urllib.error.HTTPError as exc:
+        return f"HTTP {exc.code}\n{exc.read().decode(errors='replace')}"
+    except TimeoutError:
+        return f"curl: (28) Operation timed out after {ASK_LIMIT_S * 1000:.0f} milliseconds"
+    except OSError:
+        return REFUSED
+    if path == "/metrics":
+        try:
+            engine.note(read(text), cluster.clock.now_s())
+        except OtherMetrics as exc:
+            raise NotMeasured(str(exc)) from exc
+        return text.rstrip("\n")
+    return text or "HTTP 200, empty body"
+
+
+def engine_log(engine: Replica) -> str:
+    """Return the end of the engine's log as it was printed, without the lines of single steps: ``steps`` has those."""
+    if engine.server is None:
+        return "the engine is down; its log ends here"
+    text = servers.tail(engine.server.launch.log_path, 20 * LOG_LINES)
+    lines = [line for line in text.splitlines() if not _STEP_LINE.search(line)]
+    return "\n".join(lines[-LOG_LINES:])
+
+
+def steps(engine: Replica, now_s: float, window_s: float) -> str:
+    """Return what the engine has logged of its steps within the window: tokens by what they were for, and times."""
+    told = [each for at_s, each in engine.steps if now_s - window_s < at_s <= now_s]
+    if not told:
+        return f"no step in the last {window_words(window_s)}"
+    elapsed_ms = sum(each.elapsed_ms for each in told)
+    prefill = sum(each.prefill_tokens for each in told)
+    decode = sum(each.decoding for each in told)
+    largest = max(each.prefill_tokens for each in told)
+    rows = [
+        ("steps", f"{len(told)}", f"mean {elapsed_ms / len(told):.1f} ms of execution"),
+        ("tokens computed", f"{prefill + decode:,}", f"{(prefill + decode) / window_s:,.0f} /s"),
+        ("  of prompts", f"{prefill:,}", "and of prompts and outputs computed again"),
+        ("  of outputs", f"{decode:,}", "one for each decoding request"),
+        ("largest prefill", f"{largest:,} tokens", "in one step"),
+        ("time: in steps", f"{elapsed_ms / 1000:.1f} s", f"of {window_words(window_s)}"),
+    ]
+    return "\n".join(f"{name:22}{value:>12}  {note}" for name, value, note in rows)

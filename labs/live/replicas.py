@@ -1,0 +1,400 @@
+"""One real engine with the surface of the simulator's: its requests, samples and processes, and what can be done to it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from contextlib import suppress
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+
+from labs.live import servers
+from labs.live.iterations import Iteration, iterations
+from labs.live.scraping import OtherMetrics, Page, read, sample_of
+from labs.live.streams import completion_body, stream
+from labs.simulator.pauses import NEVER
+from labs.simulator.request import Request, Status
+from labs.simulator.telemetry import Process, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    from labs.live.launching import Launch
+    from labs.live.wires import Clock, Wire
+    from labs.simulator.config import EngineConfig
+    from labs.simulator.cost_model import CostModel
+    from labs.simulator.pauses import Pause
+
+SCRAPE_EVERY_S = 0.5
+SCRAPE_LIMIT_S = 5.0
+GAUGES = {"t_s", "running", "waiting", "kv_cache_usage_perc", "leaked_blocks", "oldest_waiting_s", "max_prefill_tokens_in_step"}  # fmt: skip
+"""Of a sample; everything else counts on over restarts."""
+
+
+class Replica:
+    """An engine that runs. The gateway holds what comes while it is down, and sends it once it answers."""
+
+    def __init__(
+        self,
+        config: EngineConfig,
+        cost: CostModel,
+        *,
+        start_s: float,
+        wire: Wire,
+        clock: Callable[[], Clock],
+        launch: Callable[[EngineConfig], Launch],
+        model: str,
+        ready_within_s: float,
+    ) -> None:
+        self.config = config
+        self.cost = cost
+        self.requests: list[Request] = []
+        self.samples: list[Sample] = []
+        self.processes: list[Process] = []
+        self.slowdown = 1.0
+        """What an instrument costs a real engine, it costs by itself."""
+        self.pauses: tuple[Pause, ...] = ()
+        self.server: servers.Server | None = None
+        self.failure: servers.EngineError | None = None
+        """Why there is no engine any more, once there is none."""
+        self.page: Page | None = None
+        """The last read of ``/metrics``."""
+        self._start_s = start_s
+        self._wire = wire
+        self._clock = clock
+        self._launch = launch
+        self._model = model
+        self._ready_within_s = ready_within_s
+        self._streams: dict[int, Future[None]] = {}
+        self._ended: deque[Request] = deque()
+        self._held: list[Request] = []
+        """What the gateway sends once the engine answers."""
+        self._base: Sample | None = None
+        self._stopped_s = start_s
+        self._restarting: threading.Thread | None = None
+        self._scraping: Future[None] | None = None
+        self._log_at = 0
+        self._noting = threading.Lock()
+        self.steps: deque[tuple[float, Iteration]] = deque(maxlen=20_000)
+        """(when its line was read, what the engine's log says of it)."""
+
+    # ------------------------------------------------------------------------------ life
+
+    def start(self, tell: Callable[[float, str], None] | None = None) -> None:
+        """Start the engine and wait until it answers. Raises EngineError."""
+        launch = self._launch(self.config)
+        self._log_at = launch.log_path.stat().st_size if launch.log_path.exists() else 0
+        self.server = servers.start(launch)
+        try:
+            servers.wait_ready(self.server, within_s=self._ready_within_s, tell=tell)
+        except BaseException:
+            servers.stop(self.server)
+            raise
+
+    def answer(self) -> None:
+        """Note that the engine answers from now on, send what was held, and scrape it."""
+        now_s = self._clock().now_s()
+        self.processes.append(Process(self._stopped_s, now_s, self._base))
+        self._scraping = self._wire.spawn(self._scrapes())
+        held, self._held = self._held, []
+        for request in held:
+            self._send(request)
+
+    def _down(self) -> None:
+        if self._scraping is not None:
+            self._scraping.cancel()
+            self._scraping = None
+        self._stopped_s = self._clock().now_s()
+        self._base = self.samples[-1] if self.samples else None
+
+    def restart(self, config: EngineConfig, cost: CostModel, *, down_s: float) -> None:
+        """Stop the engine, and start another with this config in a thread; ``down_s`` is whatever it takes.
+
+        What was under way is sent again when it answers, prompt and outputs as a new prompt, as a gateway would.
+        """
+        del down_s
+        self.join()
+        self._down()
+        self.config, self.cost = config, cost
+        for request in self.requests:
+            if request.finish_ps is None and request not in self._held:
+                self._drop(request)
+                self._held.append(request)
+        self._held.sort(key=lambda request: request.index)
+        self._restarting = threading.Thread(target=self._again, name="live-restart", daemon=True)
+        self._restarting.start()
+
+    def _again(self) -> None:
+        try:
+            if self.server is not None:
+                servers.stop(self.server)
+                self.server = None
+            self.start()
+            self.failure = None
+        except servers.EngineError as exc:
+            self.server = None
+            self.failure = exc
+
+    def join(self, timeout_s: float | None = None) -> None:
+        """Wait for a restart under way."""
+        if self._restarting is not None:
+            self._restarting.join(timeout_s)
+
+    def kill(self) -> None:
+        """Kill the engine; what it had under way is stranded."""
+        self.join()
+        self._down()
+        if self.server is not None:
+            servers.stop(self.server, grace_s=0.0)
+            self.server = None
+        self.failure = servers.EngineDied("The engine was killed.")
+
+    def close(self) -> None:
+        """Stop everything; nothing is left behind."""
+        self.join()
+        if self._scraping is not None:
+            self._scraping.cancel()
+        if self.server is not None:
+            servers.stop(self.server)
+            self.server = None
+
+    def look(self) -> None:
+        """Notice what has happened since: a restart that is over, an engine that died by itself."""
+        restarting = self._restarting
+        if restarting is not None:
+            if restarting.is_alive():
+                return
+            self._restarting = None
+            if self.failure is None:
+                self.answer()
+            return
+        if self.server is not None and not self.server.is_alive:
+            said = servers.said_last(self.server.launch.log_path, self.server.process.returncode)
+            self.failure = servers.EngineDied(said)
+            servers.stop(self.server)
+            self.server = None
+            self._down()
+
+    # --------------------------------------------------------------------------- requests
+
+    def submit(self, request: Request) -> None:
+        """Hand over a request."""
+        request.index = len(self.requests)
+        room = self.config.max_model_len - request.prompt_tokens
+        request.output_limit = max(1, min(request.max_tokens, room))
+        self.requests.append(request)
+        self._send(request)
+
+    def _send(self, request: Request) -> None:
+        if self.server is None or self._restarting is not None:
+            self._held.append(request)
+            return
+        body = completion_body(request, self._model)
+        url = f"{self.server.base_url}/v1/completions"
+        self._streams[request.index] = self._wire.spawn(self._follow(url, body, request))
+
+    async def _follow(self, url: str, body: dict[str, Any], request: Request) -> None:
+        def now_ps() -> int:
+            return self._clock().now_ps()
+
+        await stream(self._wire.session, url, body, request, now_ps)
+        self._streams.pop(request.index, None)
+        self._ended.append(request)
+
+    def _drop(self, request: Request) -> None:
+        """Close a stream without its client's leaving; what it has had stays."""
+        under_way = self._streams.pop(request.index, None)
+        if under_way is not None:
+            under_way.cancel()
+            with suppress(BaseException):
+                under_way.result(1.0)
+        request.status, request.finish_reason = Status.PREEMPTED, None
+        request.finish_ps = request.client_left_ps = None
+        request.refusal, request.http_status = "", 200
+
+    def abort(self, request: Request) -> None:
+        """Close the stream of a request: its client has gone."""
+        under_way = self._streams.pop(request.index, None)
+        if under_way is not None:
+            under_way.cancel()
+        if request in self._held:
+            self._held.remove(request)
+        if request.finish_ps is None:
+            request.status, request.finish_reason = Status.ABORTED, "abort"
+            request.finish_ps = self._clock().now_ps()
+
+    def watch_ends(self) -> None:
+        """Ends are always watched."""
+
+    def take_ended(self) -> list[Request]:
+        """Return the requests that have ended since the last call."""
+        found: list[Request] = []
+        while self._ended:
+            found.append(self._ended.popleft())
+        return found
+
+    def earliest_end_ps(self) -> int:
+        """Return a time that never comes: what ends is heard of afterwards."""
+        return NEVER
+
+    def advance_ps(self, until_ps: int) -> None:
+        """A real engine runs by itself."""
+        del until_ps
+        self.look()
+
+    def sync(self) -> None:
+        """Counts are always up to date."""
+
+    def set_cost(self, cost: CostModel) -> None:
+        """Note what a step would cost in the simulator; a real one costs what it costs."""
+        self.cost = cost
+
+    # ----------------------------------------------------------------------------- gauges
+
+    @property
+    def ready_s(self) -> float:
+        return float("inf") if self.is_down else self.processes[-1].up_s
+
+    @property
+    def is_down(self) -> bool:
+        return self.server is None or self._restarting is not None or not self.processes
+
+    @property
+    def is_dead(self) -> bool:
+        return self.failure is not None and self._restarting is None
+
+    @property
+    def is_full(self) -> bool:
+        """Return False: the engine itself answers 503 when it is."""
+        return False
+
+    @property
+    def running(self) -> tuple[Request, ...]:
+        return tuple(r for r in self._open() if r.first_token_ps is not None)
+
+    @property
+    def waiting(self) -> tuple[Request, ...]:
+        """Those that have no token yet; which of them the engine has begun to compute, only it knows."""
+        return tuple(r for r in self._open() if r.first_token_ps is None)
+
+    def _open(self) -> list[Request]:
+        return [request for request in self.requests if request.finish_ps is None]
+
+    @property
+    def num_unfinished(self) -> int:
+        return len(self._open())
+
+    @property
+    def num_queued(self) -> int:
+        return self.samples[-1].waiting if self.samples else 0
+
+    @property
+    def num_free_blocks(self) -> int:
+        usage = self.samples[-1].kv_cache_usage_perc if self.samples else 0.0
+        return round((1 - usage) * self.config.usable_blocks)
+
+    @property
+    def num_leaked_blocks(self) -> int:
+        return 0
+
+    def state(self) -> tuple[object, ...]:
+        """Return what is known of it, in plain values."""
+        return (
+            self.config,
+            tuple(request.state() for request in self.requests),
+            tuple(self.samples),
+            tuple(self.processes),
+        )
+
+    # ---------------------------------------------------------------------------- scrapes
+
+    async def _scrapes(self) -> None:
+        while True:
+            await self._scrape()
+            await asyncio.sleep(SCRAPE_EVERY_S)
+
+    async def _scrape(self) -> None:
+        server = self.server
+        if server is None:
+            return
+        limit = aiohttp.ClientTimeout(total=SCRAPE_LIMIT_S)
+        try:
+            async with self._wire.session.get(
+                f"{server.base_url}/metrics", timeout=limit
+            ) as answer:
+                page = read(await answer.text())
+        except OtherMetrics as exc:
+            self.failure = servers.EngineError(str(exc))
+            raise
+        except (aiohttp.ClientError, TimeoutError, OSError):
+            return
+        self.note(page, self._clock().now_s())
+
+    def note(self, page: Page, now_s: float) -> None:
+        """Take a read of ``/metrics`` as the sample at ``now_s``, with what the log has told of steps since the last."""
+        with self._noting:
+            self._note(page, now_s)
+
+    def _note(self, page: Page, now_s: float) -> None:
+        self.page = page
+        told = self._told(now_s)
+        waits = [now_s - request.arrival_s for request in self.waiting]
+        sample = sample_of(
+            page,
+            now_s,
+            oldest_waiting_s=max(waits, default=0.0) if page_waits(page) else 0.0,
+            max_prefill_tokens=max((each.prefill_tokens for each in told), default=0),
+        )
+        last = self.samples[-1] if self.samples else None
+        computed, prefill, busy_s = (
+            (last.computed_tokens, last.prefill_tokens, last.busy_s) if last else (0, 0, 0.0)
+        )
+        sample = replace(
+            on_top_of(self._base, sample),
+            computed_tokens=computed + sum(each.tokens for each in told),
+            prefill_tokens=prefill + sum(each.prefill_tokens for each in told),
+            busy_s=busy_s + sum(each.elapsed_ms for each in told) / 1000,
+        )
+        self.samples.append(sample)
+
+    def _told(self, now_s: float) -> list[Iteration]:
+        """Read what the engine has logged of its steps since the last time."""
+        if self.server is None:
+            return []
+        try:
+            with self.server.launch.log_path.open("rb") as log:
+                log.seek(self._log_at)
+                new = log.read()
+        except OSError:
+            return []
+        whole = new.rpartition(b"\n")[0] + b"\n" if b"\n" in new else b""
+        self._log_at += len(whole)
+        found = list(iterations(whole.decode(errors="replace")))
+        self.steps.extend((now_s, each) for each in found)
+        return found
+
+
+def page_waits(page: Page) -> bool:
+    """Return whether the engine says that anybody waits."""
+    return page.total("vllm:num_requests_waiting") > 0
+
+
+def on_top_of(base: Sample | None, sample: Sample) -> Sample:
+    """Return a sample of a new process with what had been counted before it added."""
+    if base is None:
+        return sample
+    added: dict[str, Any] = {}
+    for each in fields(Sample):
+        if each.name in GAUGES:
+            continue
+        before, now = getattr(base, each.name), getattr(sample, each.name)
+        added[each.name] = (
+            tuple(a + b for a, b in zip(before, now, strict=True))
+            if isinstance(now, tuple)
+            else before + now
+        )
+    return replace(sample, **added)
