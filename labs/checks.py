@@ -10,7 +10,7 @@ from django.core.checks import CheckMessage, Error, register
 from courseware.glossary import unknown_terms
 from courseware.harmless import harms
 from labs import console, plays, pool, rubrics
-from labs.catalogue import folder_of, lab, labs, text_of
+from labs.catalogue import folder_of, lab, labs, live_keys, text_of
 from labs.instruments.registry import SIGNALS
 from labs.rubric_words import names_of
 from labs.specs import LabSpec, SpecError
@@ -23,7 +23,7 @@ HINT = "Run: manage.py prove <lab>, and commit what it writes."
 
 @register()
 def content_check(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Check every lab: spec (labs.E001), plays (E002), computed files (E003), words (E004), terms (E005), rubric (E006), number (E007)."""
+    """Check every lab: spec (labs.E001), plays (E002), computed files (E003), words (E004), terms (E005), rubric (E006), number (E007), real engines (E008)."""
     del app_configs, kwargs
     try:
         catalogue = labs()
@@ -40,7 +40,26 @@ def content_check(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             pool.table(slug)
         except pool.NotProved as exc:
             found.append(Error(str(exc), hint=HINT, id="labs.E003"))
-    return found
+    return [*found, *_live_faults()]
+
+
+def _live_faults() -> Iterator[CheckMessage]:
+    """Yield what is wrong with what labs say of real engines."""
+    for key in live_keys():
+        try:
+            spec = lab(key)
+        except SpecError as exc:
+            yield from (Error(line, id="labs.E008") for line in str(exc).splitlines())
+            continue
+        for fault in not_known(spec):
+            yield Error(f"{spec.slug}/live/live.toml: {fault}", id="labs.E008")
+        try:
+            for name in plays.names(key):
+                plays.load_play(key, name)
+            pool.admitted(key)
+            pool.table(key)
+        except (plays.PlayError, pool.NotProved) as exc:
+            yield Error(str(exc), hint=HINT, id="labs.E008")
 
 
 def numbered_twice(catalogue: Mapping[str, LabSpec]) -> Iterator[tuple[str, str]]:

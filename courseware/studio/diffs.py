@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from courseware.studio.pieces import COMPUTED
+from courseware.studio.pieces import is_computed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[Fil
     """Return the files that differ, by name; computed files are none of them."""
     found: list[FileDiff] = []
     for name in sorted(set(before) | set(after)):
-        if name in COMPUTED or before.get(name) == after.get(name):
+        if is_computed(name) or before.get(name) == after.get(name):
             continue
         what = "new" if name not in before else "gone" if name not in after else "changed"
         lines = tuple(_lines(before.get(name, ""), after.get(name, "")))

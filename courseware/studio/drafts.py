@@ -9,7 +9,14 @@ from django.utils import timezone
 
 from courseware.models import Draft, DraftState
 from courseware.studio import publishing, store
-from courseware.studio.pieces import COMPUTED, RUBRIC, digest_of, is_file_name, piece_at, texts_in
+from courseware.studio.pieces import (
+    RUBRIC,
+    digest_of,
+    is_computed,
+    is_file_name,
+    piece_at,
+    texts_in,
+)
 from courseware.studio.starts import starting
 from labs.models import DraftProof
 
@@ -147,13 +154,13 @@ def _rubric(draft: Draft) -> dict[str, bytes]:
 
 
 def _computed(draft: Draft) -> dict[str, bytes]:
-    proof = proof_of(draft)
-    if proof is not None and proof.computed:
-        return store.read(proof.computed)
-    base = store.version_of(draft.piece, draft.base) or store.newest_of(draft.piece)
-    if base is None:
-        return {}
-    return store.read({name: base.files[name] for name in COMPUTED if name in base.files})
+    base, proof = (
+        store.version_of(draft.piece, draft.base) or store.newest_of(draft.piece),
+        proof_of(draft),
+    )
+    kept = {} if base is None else {n: each for n, each in base.files.items() if is_computed(n)}
+    # What a draft proves is the lab as it is simulated; a real engine's scale keeps what it had, as long as it fits.
+    return store.read({**kept, **(proof.computed if proof is not None else {})})
 
 
 def written(draft: Draft) -> dict[str, bytes]:

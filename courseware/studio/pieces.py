@@ -24,7 +24,7 @@ type Files = Mapping[str, bytes]
 """The files of a piece by their names, relative to its folder; a piece that is one file has its own name."""
 
 COMPUTED = ("pool.json", "proof.json", "table.json.gz")
-"""What ``prove`` writes beside a lab's spec; nobody edits it."""
+"""What ``prove`` writes beside a spec; nobody edits it."""
 RUBRIC = "rubric.toml"
 """Of a lab: edited where one sees what an edit does to marks, not as a text."""
 MOST_BYTES = 4_000_000
@@ -40,7 +40,7 @@ _KINDS = {
     "triage": r"lessons/(?P<name>triage)\.toml",
 }
 FOLDERS = ("lab", "lesson", "drill")
-_FILE = re.compile(r"[a-z0-9][a-z0-9._-]*(?:/[a-z0-9][a-z0-9._-]*)?")
+_FILE = re.compile(r"[a-z0-9][a-z0-9._-]*(?:/[a-z0-9][a-z0-9._-]*){0,2}")
 
 
 class NoPiece(ValueError):  # noqa: N818
@@ -75,7 +75,12 @@ def piece_at(path: str) -> Piece:
 
 def texts_in(files: Files) -> dict[str, str]:
     """Return the files that people write, as text."""
-    return {name: data.decode() for name, data in files.items() if name not in COMPUTED}
+    return {name: data.decode() for name, data in files.items() if not is_computed(name)}
+
+
+def is_computed(name: str) -> bool:
+    """Tell whether ``prove`` writes a file of this name: beside a lab's spec, or beside what it says of real engines."""
+    return name.rpartition("/")[2] in COMPUTED
 
 
 def is_file_name(name: str) -> bool:
@@ -142,11 +147,13 @@ def files_at(place: Path) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for path in sorted(place.rglob("*")):
         name = path.relative_to(place).as_posix()
-        if path.is_dir() or any(part.startswith((".", "__")) for part in path.parts[-2:]):
+        if path.is_dir() or any(
+            part.startswith((".", "__")) for part in path.relative_to(place).parts
+        ):
             continue
         if not is_file_name(name):
             raise ValueError(
-                f"{place.name}/{name}: call files with small letters, digits, dots and hyphens, one folder deep at most"
+                f"{place.name}/{name}: call files with small letters, digits, dots and hyphens, two folders deep at most"
             )
         found[name] = path.read_bytes()
         _refuse_no_text(f"{place.name}/{name}", found[name])

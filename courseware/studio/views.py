@@ -18,7 +18,7 @@ from courseware.people import instructor_required, signed_in
 from courseware.studio import drafts, store
 from courseware.studio.diffs import differences
 from courseware.studio.forms import NewPieceForm
-from courseware.studio.pieces import COMPUTED, NoPiece, piece_at
+from courseware.studio.pieces import NoPiece, is_computed, piece_at
 from courseware.studio.titles import page_of, title_of
 
 if TYPE_CHECKING:
@@ -177,7 +177,8 @@ def _numbers(path: str) -> list[int]:
 
 def _computed_changed(other: Version | None, this: Version) -> bool:
     digests: Mapping[str, Any] = other.files if other else {}
-    return any(this.files.get(name) != digests.get(name) for name in COMPUTED)
+    names = {name for name in (*this.files, *digests) if is_computed(name)}
+    return any(this.files.get(name) != digests.get(name) for name in names)
 
 
 def _insight(found: Piece) -> str:

@@ -28,7 +28,7 @@ def test_a_play_that_cannot_be_read_is_an_error(monkeypatch):
         raise plays.PlayError("plays/x.toml: title is missing")
 
     monkeypatch.setattr(plays, "load_play", broken)
-    assert set(ids()) == {"labs.E002"}
+    assert set(ids()) == {"labs.E002", "labs.E008"}
 
 
 def test_files_of_another_code_are_an_error_that_says_what_to_run(monkeypatch):
@@ -37,7 +37,7 @@ def test_files_of_another_code_are_an_error_that_says_what_to_run(monkeypatch):
 
     monkeypatch.setattr(pool, "table", broken)
     found = checks.content_check(None)
-    assert {each.id for each in found} == {"labs.E003"}
+    assert {each.id for each in found} == {"labs.E003", "labs.E008"}
     assert all("manage.py prove" in each.hint for each in found)
 
 

@@ -72,7 +72,7 @@ def test_a_save_from_an_older_page_is_told_what_stands_there(draft, grader):
     assert told.value.draft.last_by == grader
 
 
-@pytest.mark.parametrize("name", ["../x.md", "a.py", "UPPER.md", "", "x/y/z.md", "proof.json"])
+@pytest.mark.parametrize("name", ["../x.md", "a.py", "UPPER.md", "", "w/x/y/z.md", "proof.json"])
 def test_a_file_has_a_plain_name_that_ends_as_texts_do(draft, name):
     with pytest.raises(Unfit, match=r"end it with \.md or \.toml"):
         write(draft, {name: "x"})

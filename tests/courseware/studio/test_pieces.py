@@ -48,7 +48,7 @@ def test_what_names_none_is_refused_with_what_does(path):
         ("table.json.gz", True),
         ("../lab.toml", False),
         ("plays/../../x", False),
-        ("a/b/c", False),
+        ("a/b/c", True), ("a/b/c/d", False),
         ("/etc/passwd", False),
         (".hidden", False),
         ("UPPER.md", False),
@@ -57,7 +57,7 @@ def test_what_names_none_is_refused_with_what_does(path):
         ("x" * 101, False),
     ],
 )
-def test_a_folder_holds_files_of_plain_names_one_folder_deep(name, fits):
+def test_a_folder_holds_files_of_plain_names_two_folders_deep(name, fits):
     assert is_file_name(name) is fits
 
 
