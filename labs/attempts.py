@@ -41,6 +41,8 @@ class NotNow(Exception):  # noqa: N818
 def start_attempt(*, learner: User, spec: LabSpec) -> Attempt:
     """Return the learner's open attempt at a lab; a new one, with a fresh seed of the pool, if there is none.
 
+    A spec at a real engine's scale begins a live one, whose world waits for a lease (``labs.leases``).
+
     Raises NotNow if a cohort's dates or its number of attempts forbid a new one.
     """
     trial = tree().trial or None
@@ -66,6 +68,7 @@ def start_attempt(*, learner: User, spec: LabSpec) -> Attempt:
                 learner=learner,
                 lab_slug=spec.slug,
                 trial_id=trial,
+                backend=Attempt.Backend.SIMULATED if spec.live is None else Attempt.Backend.LIVE,
                 lab_version=tree().number(f"labs/{spec.slug}"),
                 seed=_fresh_seed(spec, learner.pk, list(earlier.values_list("seed", flat=True))),
                 number=earlier.count() + 1,

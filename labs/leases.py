@@ -6,6 +6,7 @@ or come twice. ``labs.live_session`` holds a lease from claim to end.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from courseware.models import User
     from labs.models.leases import LeaseQuerySet
+    from labs.specs import LabSpec
 
 HOLD = "labs.tasks.hold_lease"
 MAX_TRIES = 2
@@ -56,6 +59,19 @@ def ask(attempt: Attempt) -> Lease:
         return existing
     doorbell.ring(attempt.pk)
     return lease
+
+
+def begin(*, learner: User, spec: LabSpec) -> Attempt:
+    """Return the learner's open attempt at a lab; a new live one, its lease asked for, if there is none.
+
+    Raises what ``attempts.start_attempt`` does. A lease that a quota refuses leaves the attempt: its room says why, and
+    asks again.
+    """
+    attempt = attempts.start_attempt(learner=learner, spec=spec)
+    if attempt.is_live and attempt.is_open:
+        with suppress(Refused):
+            ask(attempt)
+    return attempt
 
 
 def _why_not(attempt: Attempt) -> str:

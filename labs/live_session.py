@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from labs import doorbell, leases, live_sweep, worker
-from labs.models import Action, Lease
+from labs.models import Action, Attempt, Lease
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,6 +60,9 @@ class Session(Protocol):
 
     def serve(self, until: float) -> None:
         """Let the load run until ``time.monotonic`` is ``until``. Raises EngineLost once the engine is gone."""
+
+    def follow(self, tell: Progress) -> None:
+        """Let the world run on after the attempt was closed, for as long as its mark looks at it."""
 
     def stop(self) -> None:
         """End the load and every process, store the record. Called once, however it went, also before ``start``."""
@@ -126,6 +129,8 @@ class _Holder:
             self.run(session)
         except Over as over:
             reason = over.reason or reason
+            if session is not None and reason == Reason.FINISHED:
+                self.follow(session)
         except EngineLost as loss:
             reason, said = self.broke(), str(loss)
         except SoftTimeLimitExceeded:
@@ -135,6 +140,25 @@ class _Holder:
             reason = self.broke()
         finally:
             self.end(session, reason, said)
+
+    def follow(self, session: Session) -> None:
+        """Watch the world that a closed attempt left, if it is to be marked and ever came to its page."""
+        marking = Attempt.objects.filter(pk=self.lease.attempt_id, status=Attempt.Status.MARKING)
+        try:
+            if self.is_begun and marking.exists():
+                session.follow(self.watch)
+        except (Over, EngineLost, DatabaseError) as exc:
+            logger.warning("lease %s was not watched to the end: %s", self.lease.public_id, exc)
+
+    def watch(self, share: float, doing: str) -> None:
+        """Beat while nobody asks for anything any more; raise Over if the lease is not ours, or is not to go on."""
+        if time.monotonic() - self.beaten_at < BEAT_EVERY_S:
+            return
+        self.beaten_at = time.monotonic()
+        is_own = leases.beat(self.lease, progress=share, doing=doing[:120])
+        doorbell.ring(self.lease.attempt_id)
+        if not is_own or self.lease.cancel_requested:
+            raise Over(None)
 
     def broke(self) -> Lease.Reason:
         """Return what a failure is called now."""

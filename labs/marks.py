@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.utils import timezone
 
-from labs import checkpoints, mark_changes, plays, reruns, tables, worlds
+from labs import (
+    checkpoints,
+    live_records,
+    mark_changes,
+    plays,
+    recorded,
+    reruns,
+    tables,
+    worlds,
+)
 from labs.judgement import judge
+from labs.log import operations_of
 from labs.logged import entries_of
 from labs.models import Action, Attempt, KeptReruns, MarkChange, Review
 from labs.rules import rules_of
@@ -36,7 +46,7 @@ def mark_attempt(action: Action, progress: Progress) -> bool:
     """Judge the attempt of a FINISH action and store the mark; False if the action is no longer this try's."""
     attempt = action.attempt
     log = log_of(attempt, before_seq=action.seq)
-    kept, truth = simulated(attempt, log, checkpoints.world_before(action, progress), progress)
+    kept, truth = simulated(attempt, log, left_by(action, progress), progress)
     judgement = judged(attempt, log, kept, truth, tables.table_for(attempt.spec, progress))
     now = timezone.now()
     with transaction.atomic():
@@ -66,6 +76,13 @@ def mark_attempt(action: Action, progress: Progress) -> bool:
     return True
 
 
+def left_by(action: Action, progress: Progress) -> Incident:
+    """Return the world as its learner left it: rebuilt, or as the record of a live one tells. Raises NoRecord."""
+    if action.attempt.is_live:
+        return live_records.incident_of(action.attempt)
+    return checkpoints.world_before(action, progress)
+
+
 def simulated(
     attempt: Attempt, log: list[Entry], left: Incident, progress: Progress
 ) -> tuple[reruns.Kept, str]:
@@ -74,7 +91,29 @@ def simulated(
     truth = worlds.hypothesis_of(spec, seed)
     reference = plays.reference_route(spec, seed, progress=progress)
     runs = reruns.rerun(spec, truth, seed, log, reference=reference, progress=progress)
+    if attempt.is_live:
+        runs = _watched(runs, log, left)
     return reruns.Kept(runs, reference, left.world.cluster.digest()), truth
+
+
+def _watched(runs: reruns.Reruns, log: list[Entry], left: Incident) -> reruns.Reruns:
+    """Put the world that was watched in the place of the one that is run again, if it was watched long enough.
+
+    Else its engine was gone too early: then the mark stands on the simulated one, which is told by its digest.
+    """
+    done_s = max((entry.at_s for entry in log), default=0)
+    now = runs.now
+    if not recorded.watched(left, done_s):
+        return replace(runs, now=replace(now, digest=left.world.cluster.digest()))
+    changes = [each for each in operations_of(log) if each.operation["verb"] != "slowdown"]
+    twin = recorded.told_twin(
+        left,
+        done_s,
+        since_s=changes[0].at_s if changes else None,
+        parameter=now.parameter,
+        in_force=now.in_force,
+    )
+    return recorded.with_watched(runs, twin)
 
 
 def keep(attempt: Attempt, kept: reruns.Kept, truth: str) -> None:

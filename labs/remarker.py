@@ -152,7 +152,7 @@ def _simulated(attempt: Attempt, remarking: Remarking) -> tuple[reruns.Kept, str
     finish = attempt.actions.filter(kind=Action.Kind.FINISH).latest("seq")
     progress = _progress(remarking)
     log = marks.log_of(attempt, before_seq=finish.seq)
-    left = checkpoints.world_before(finish, progress)
+    left = marks.left_by(finish, progress)
     kept, truth = marks.simulated(attempt, log, left, progress)
     checkpoints.forget(attempt.pk)
     marks.keep(attempt, kept, truth)

@@ -13,15 +13,18 @@ from labs.live.clusters import LiveCluster
 from labs.live.iterations import FLAG
 from labs.live.launching import launch_of
 from labs.live.readings import real_of
+from labs.live.replicas import Replica
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from labs.live.boxes import Box
     from labs.live.launching import Launch
     from labs.simulator.config import EngineConfig
     from labs.specs import LabSpec
+
+__all__ = ["Replica", "at_now", "begin", "cluster_of", "waking"]
 
 READY_WITHIN_S = 300.0
 
@@ -32,12 +35,14 @@ def waking(
     box: Box,
     *,
     folder: Path,
-    mark: str = "",
+    marks: Mapping[str, str] | None = None,
+    ledger: Path | None = None,
     hypothesis: str | None = None,
 ) -> Incident:
     """Return the incident of a seed with no engine started yet, standing where its world begins.
 
-    ``spec`` is a lab at the scale of the box; ``folder`` gets the engines' logs; ``mark`` is for the sweep. Whoever
+    ``spec`` is a lab at the scale of the box; ``folder`` gets the engines' logs; ``marks`` are for the sweep and
+    ``ledger`` is what an engine's guard undoes. Whoever
     calls this calls ``cluster_of(incident).close()`` at the end, however it went.
     """
     needs = spec.live
@@ -50,7 +55,8 @@ def waking(
             config,
             port=servers.free_port(),
             log_path=folder / f"engine-{replica}.log",
-            mark=mark,
+            env=marks,
+            ledger=ledger,
             flags=[FLAG, *needs.flags],
         )
 

@@ -40,6 +40,8 @@ class Launch:
     """All of its environment but what ``environment`` passes on."""
     port: int
     log_path: Path
+    ledger: Path | None = None
+    """What the engine's guard undoes when whoever started it is gone."""
 
     @property
     def base_url(self) -> str:
@@ -80,6 +82,7 @@ def launch_of(
     flags: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
     as_written: bool = False,
+    ledger: Path | None = None,
 ) -> Launch:
     """Return how an engine with these knobs is started on a box.
 
@@ -116,7 +119,7 @@ def launch_of(
         given["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, places))
     if mark:
         given[MARK] = mark
-    return Launch(tuple(argv), given, port, log_path)
+    return Launch(tuple(argv), given, port, log_path, ledger)
 
 
 def knobs(config: EngineConfig) -> list[str]:

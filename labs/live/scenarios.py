@@ -16,7 +16,7 @@ _BASE = EngineConfig(
     block_size=32,
     max_model_len=1024,
 )
-_APART_S = 0.0005
+_APART_S = 1e-6
 """Requests of one instant reach a server one after the other: its first step sees the first of them alone."""
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import errno
-import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import time
@@ -17,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from labs.live import guard
 from labs.live.launching import HOST
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def free_port() -> int:
 
 
 def start(launch: Launch) -> Server:
-    """Start an engine in a session of its own, its output in its log.
+    """Start an engine under a guard, its output in its log: when this process is gone, so is the engine.
 
     Raises EngineError, whose text says what is missing, if the start is hopeless before it began.
     """
@@ -77,13 +76,8 @@ def start(launch: Launch) -> Server:
     try:
         launch.log_path.parent.mkdir(parents=True, exist_ok=True)
         with launch.log_path.open("ab") as log:
-            process = subprocess.Popen(
-                launch.argv,
-                env=launch.environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
+            process = guard.spawn(
+                launch.argv, env=launch.environment(), output=log, ledger=launch.ledger
             )
     except OSError as exc:
         raise EngineError(_why(exc, launch)) from exc
@@ -152,22 +146,7 @@ def answers(base_url: str, path: str = "/health") -> bool:
 
 def stop(server: Server, *, grace_s: float = 10.0) -> None:
     """End an engine and all that it started: SIGTERM, and SIGKILL after the grace. Nothing is left behind."""
-    group = server.process.pid
-    _signal(group, signal.SIGTERM)
-    try:
-        server.process.wait(timeout=grace_s)
-    except subprocess.TimeoutExpired:
-        _signal(group, signal.SIGKILL)
-        server.process.wait()
-    # A child that outlives its parent is in the same group.
-    _signal(group, signal.SIGKILL)
-
-
-def _signal(group: int, which: signal.Signals) -> None:
-    try:
-        os.killpg(group, which)
-    except (ProcessLookupError, PermissionError):
-        return
+    guard.stop(server.process, within_s=grace_s + guard.GRACE_S)
 
 
 def tail(log_path: Path, lines: int = KEPT_LINES) -> str:

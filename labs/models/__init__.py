@@ -10,7 +10,7 @@ from labs.models.reviews import GraderSettings, PointsChange, Review, ReviewOutc
 from labs.models.rubrics import ReviewRecord, RubricEdition, RubricMove
 from labs.models.training import TrainingAnswer, TrainingCase, TrainingRun
 from labs.models.without_runs import WithoutRun
-from labs.models.work import Checkpoint, InformationTable, Outbox
+from labs.models.work import Checkpoint, InformationTable, LiveRecord, Outbox
 
 __all__ = [
     "Action",
@@ -22,6 +22,7 @@ __all__ = [
     "InformationTable",
     "KeptReruns",
     "Lease",
+    "LiveRecord",
     "MarkChange",
     "MarkOverride",
     "Outbox",

@@ -17,7 +17,7 @@ from django.utils import timezone
 from courseware.models import DraftState
 from courseware.studio.serving import key_of, state_key
 from labs.catalogue import lab
-from labs.specs import SpecError
+from labs.specs import LIVE, SpecError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -118,9 +118,12 @@ class Attempt(models.Model):
     @property
     def lab_key(self) -> str:
         """Return how readers find the version of the lab that it began with. Raises LookupError if that is gone."""
-        if self.trial is not None:
-            return state_key(self.trial)
-        return key_of(f"labs/{self.lab_slug}", self.lab_version)
+        lab_key = (
+            key_of(f"labs/{self.lab_slug}", self.lab_version)
+            if self.trial is None
+            else state_key(self.trial)
+        )
+        return f"{lab_key}{LIVE}" if self.is_live else lab_key
 
     @property
     def spec(self) -> LabSpec:

@@ -37,6 +37,24 @@ class Checkpoint(models.Model):
         return f"attempt {self.attempt_id} after action {self.after_seq}"
 
 
+class LiveRecord(models.Model):
+    """All that was seen of a live attempt's world: its mark, its re-marking and its reveal follow from it."""
+
+    attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="live_record")
+    box = models.CharField(max_length=80)
+    profile = models.CharField(max_length=80)
+    """The box's profile, by ``labs/live/profiles``."""
+    fleet = models.JSONField()
+    """What the engines ran with at the end: ``labs.live_records`` reads it."""
+    blob = models.BinaryField()
+    """Compressed JSON, as ``labs.live.records`` writes it."""
+    digest = models.CharField(max_length=64)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"record of attempt {self.attempt_id}"
+
+
 class InformationTable(models.Model):
     """A lab's information table that workers compute, seed by seed, when the one beside its spec is not today's."""
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from courseware.admission import why_not
 from courseware.people import learner_required, may_author, signed_in
 from courseware.served import tree
-from labs import attempts, pool
-from labs.catalogue import labs
+from labs import attempts, leases, pool
+from labs.catalogue import lab as lab_of
+from labs.catalogue import labs, live_keys
 from labs.incident import clock
+from labs.lease_order import boxes_up
 from labs.marking.total import kept_score
 from labs.models import Attempt
-from labs.specs import unit_word
+from labs.specs import LIVE, SpecError, unit_word
 from labs.views.access import spec_or_404
 from labs.views.prose import prose
 
@@ -95,6 +99,7 @@ def lab(request: HttpRequest, slug: str) -> HttpResponseBase:
         **_lab_row(spec, mine),
         "brief": prose(slug, "brief.md"),
         "proved": _is_proved(slug),
+        "live": _live(slug),
         "why_not": _why_not(request, spec),
         "instruments": sum(not each.is_panel for each in spec.instruments.values()),
         "cheapest": clock(min(each.cost_s for each in spec.instruments.values())),
@@ -139,6 +144,27 @@ def _why_not(request: HttpRequest, spec: LabSpec) -> str:
     return why_not(learner, "lab", spec.slug, lambda: attempts.begun(learner, spec))
 
 
+@dataclass(frozen=True)
+class _Live:
+    """What a lab's page says of real engines."""
+
+    spec: LabSpec
+    boxes: int
+    """How many are up."""
+
+
+def _live(slug: str) -> _Live | None:
+    """Return what is offered on real engines; None for a lab that runs on none, or whose scale is not proved."""
+    key = f"{slug}{LIVE}"
+    if key not in live_keys() or not _is_proved(key):
+        return None
+    try:
+        spec = lab_of(key)
+    except SpecError:
+        return None
+    return _Live(spec, len(boxes_up(timezone.now())))
+
+
 def _is_proved(slug: str) -> bool:
     try:
         pool.admitted(slug)
@@ -150,10 +176,16 @@ def _is_proved(slug: str) -> bool:
 @require_POST
 @learner_required
 def start(request: HttpRequest, slug: str) -> HttpResponseBase:
-    """Begin an attempt, or go on with the one that is open."""
+    """Begin an attempt, on a real engine if that was asked for, or go on with the one that is open."""
     spec = spec_or_404(slug)
+    if request.POST.get("backend") == Attempt.Backend.LIVE:
+        offered = _live(slug)
+        if offered is None:
+            messages.error(request, "This lab runs on no real engine now. It is simulated here.")
+            return redirect("labs:lab", slug)
+        spec = offered.spec
     try:
-        attempt = attempts.start_attempt(learner=signed_in(request), spec=spec)
+        attempt = leases.begin(learner=signed_in(request), spec=spec)
     except pool.NotProved:
         messages.error(
             request,

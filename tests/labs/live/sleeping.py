@@ -58,6 +58,9 @@ class Sleeping:
             each()
             tell(0.5, "Loading the weights")
 
+    def follow(self, tell):
+        """Nothing is marked on it."""
+
     def serve(self, until):
         if self.script:
             self.script.pop(0)()
