@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from labs import worlds
 from labs.live.comparison import Run, Scenario
 from labs.simulator.config import EngineConfig
 from labs.simulator.request import Request
+
+if TYPE_CHECKING:
+    from labs.specs import LabSpec
 
 STORM = "storm"
 _BASE = EngineConfig(
@@ -35,4 +40,37 @@ def storm() -> Scenario:
             Run("C", "watermark 0.25", replace(_BASE, watermark=0.25)),
             Run("D", "five times the pool: 640 blocks", replace(_BASE, num_gpu_blocks=640)),
         ),
+    )
+
+
+def of_lab(spec: LabSpec, seed: int) -> Scenario:
+    """Return the traffic of a live lab's world from its start to its page, under the knobs that its engine begins with.
+
+    What its router adds is left out: both backends get each request when its client sent it.
+    """
+    name = worlds.hypothesis_of(spec, seed)
+    world = worlds.build(spec, name, seed)
+    start_s = float(spec.timeline.starts_at_s)
+    requests = tuple(
+        replace_arrival(each, each.arrival_s - start_s)
+        for each in world.cluster.workload.until(0.0)
+    )
+    return Scenario(
+        spec.slug,
+        f"{spec.title}: {spec.hypotheses[name].title}, seed {seed}",
+        requests,
+        (Run(name, spec.hypotheses[name].title, world.fleet.config),),
+        is_exact=False,
+    )
+
+
+def replace_arrival(request: Request, arrival_s: float) -> Request:
+    """Return the same request as sent at another time, served by nobody yet."""
+    return Request(
+        request.request_id,
+        arrival_s,
+        request.prompt_tokens,
+        request.max_tokens,
+        priority=request.priority,
+        prefix=request.prefix,
     )
