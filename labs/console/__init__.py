@@ -9,9 +9,11 @@ from labs.console.commands import MAX_LINE_CHARACTERS, Command, Filter, Refusal
 from labs.console.filters import filtered, pattern_problem
 from labs.console.parse import VERBS, parse
 from labs.console.readings import KEPT
+from labs.console.windows import FAST
 
 __all__ = [
     "ENGINE_FLAGS",
+    "FAST",
     "KEPT",
     "MAX_LINE_CHARACTERS",
     "VERBS",

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from labs.console.commands import Command, Refusal, bare
+from labs.console.windows import in_its_window
 
 if TYPE_CHECKING:
     from labs.console.commands import Filter, Reader
@@ -15,9 +16,7 @@ def _windowed(verb: str, window: str) -> Reader:
     """Return the reader of a command that has one window, typed or left away."""
 
     def read(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
-        if arguments and arguments != ["--last", window]:
-            return Refusal(f"{verb}: `{verb} --last {window}` is all it knows.")
-        return Command(verb, filters=filters)
+        return in_its_window(verb, f"{verb} --last {window}", arguments, filters)
 
     return read
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from labs.console.commands import Command, Refusal, bare
+from labs.console.windows import in_its_window
 
 if TYPE_CHECKING:
     from labs.console.commands import Filter, Reader
@@ -15,9 +16,7 @@ def _fixed(verb: str, usage: str) -> Reader:
     """Return the reader of a command that is typed in one way, or without its arguments."""
 
     def read(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
-        if arguments and arguments != usage.split()[1:]:
-            return Refusal(f"{verb}: `{usage}` is all it knows.")
-        return Command(verb, filters=filters)
+        return in_its_window(verb, usage, arguments, filters)
 
     return read
 

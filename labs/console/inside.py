@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 
 from labs.console.commands import Command, Refusal, bare
 from labs.console.readings import READERS as READINGS
+from labs.console.windows import in_its_window
 
 if TYPE_CHECKING:
     from labs.console.commands import Filter, Reader
 
 
+_BY = {"--by-class": "request-classes", "--by-tenant": "request-tenants"}
+
+
 def _request_log(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusal:
-    if arguments in (["--by-class"], ["--last", "5m", "--by-class"]):
-        return Command("request-classes", filters=filters)
-    if arguments in (["--by-tenant"], ["--last", "5m", "--by-tenant"]):
-        return Command("request-tenants", filters=filters)
+    of = _BY.get(arguments[-1]) if arguments else None
+    if of is not None:
+        return in_its_window(of, "request-log --last 5m", arguments[:-1], filters)
     return READINGS["request-log"](arguments, filters)
 
 

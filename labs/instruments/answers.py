@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labs.instruments.prometheus.scrapes import EPOCH_S
-from labs.instruments.signals import recent, sent_between
+from labs.instruments.signals import recent, sent_between, window_words
 from labs.simulator.gateway import answer, is_clamped
 from labs.simulator.http_answers import BAD_REQUEST, NOT_FOUND, OK, SERVER_ERROR, HttpAnswer, Probe
 from labs.simulator.request import Status, to_s
@@ -133,7 +133,7 @@ def attempts(view: View) -> str:
         [
             f"first attempts  {first:.3f} /s",
             f"sent again      {again:.2f} of all that was sent",
-            f"given up        {gone} of {ended} calls that ended in the last 5 min",
+            f"given up        {gone} of {ended} calls that ended in the last {window_words(view.windows.panel_s)}",
         ]
     )
 
@@ -163,7 +163,7 @@ def upstream(view: View) -> str:
     asked = sum(map(_was_asked, failed))
     return "\n".join(
         [
-            f"{len(failed)} answers with 5xx in the last 5 min, of {len(decided)}",
+            f"{len(failed)} answers with 5xx in the last {window_words(view.windows.panel_s)}, of {len(decided)}",
             f"upstream 400   {asked:6}",
             f"upstream -     {len(failed) - asked:6}  no engine was asked, or it was the engine's own",
         ]
@@ -175,7 +175,7 @@ def lengths(view: View) -> str:
     ended = [each for each in _decided(view) if each.status is Status.FINISHED]
     short = [each for each in ended if _is_short(each, view.now_s)]
     lines = [
-        f"{len(ended)} answers ended in the last 5 min",
+        f"{len(ended)} answers ended in the last {window_words(view.windows.panel_s)}",
         f"as long as asked for        {len(ended) - len(short):6}",
         f"ended at the context, short {len(short):6}",
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labs.instruments.signals import quantile, recent
+from labs.instruments.signals import quantile, recent, window_words
 from labs.simulator.request import Status, to_s
 
 if TYPE_CHECKING:
@@ -96,10 +96,14 @@ def endings(view: View) -> str:
     said = "" if longest_s is None else f"  the longest took {longest_s:.0f} s from send to end"
     return "\n".join(
         [
-            f"{len(calls)} calls were open in the last 5 min",
+            f"{len(calls)} calls were open in the last {window_words(view.windows.panel_s)}",
             f"ended whole              {len(whole):5}{said}",
             f"given up by their client {left:5}"
-            + ("" if age_s is None else f"  after {age_s:.0f} s, the median of 5 min"),
+            + (
+                ""
+                if age_s is None
+                else f"  after {age_s:.0f} s, the median of {window_words(view.windows.panel_s)}"
+            ),
             f"silent for over 30 s     {silent:5}  {silent / len(calls):.3f} of all, given up or open",
         ]
     )

@@ -14,7 +14,7 @@ from labs.instruments.front_signals import (
     ttfts_by_age,
 )
 from labs.instruments.replica_signals import tpot_p95_at
-from labs.instruments.signals import quantile, recent, sample_at
+from labs.instruments.signals import quantile, recent, sample_at, window_words
 from labs.simulator.request import Status
 
 if TYPE_CHECKING:
@@ -25,30 +25,31 @@ if TYPE_CHECKING:
 PANELS = {
     "slow-streams": (
         "slow_share_5m",
-        "of the streams of the last 5 min, slower than 25 ms a token",
+        "of the streams of the last {window}, slower than 25 ms a token",
     ),
     "failed": (
         "failed_share_5m",
-        "of the answers of the last 5 min: 429, 5xx, or cut at the context",
+        "of the answers of the last {window}: 429, 5xx, or cut at the context",
     ),
     "unanswered": (
         "unanswered_share_5m",
-        "of the calls that ended in the last 5 min, given up by their client",
+        "of the calls that ended in the last {window}, given up by their client",
     ),
     "unfinished": (
         "unfinished_share_5m",
-        "of the calls that ended in the last 5 min, without their whole answer",
+        "of the calls that ended in the last {window}, without their whole answer",
     ),
-    "running": ("running_mean_5m", "requests running, mean of the last 5 min, all replicas"),
+    "running": ("running_mean_5m", "requests running, mean of the last {window}, all replicas"),
 }
-"""Name of a panel that pages -> its signal, and what its number counts."""
+"""Name of a panel that pages -> its signal, and what its number counts, ``{window}`` where the lab's stands."""
 
 
 def panel(view: View, name: str) -> str:
     """Return the number of a panel that pages. Raises KeyError for one that does not exist."""
     signal, words = PANELS[name]
     value = FRONT_SIGNALS[signal](view)
-    return "no data in this window" if value is None else f"{name}  {value:.3g} {words}"
+    said = words.format(window=window_words(view.windows.panel_s))
+    return "no data in this window" if value is None else f"{name}  {value:.3g} {said}"
 
 
 def slots(view: View) -> str:
@@ -82,7 +83,7 @@ def streams(view: View) -> str:
         tpot_p95_at(view.cluster, view.now_s, view.windows.panel_s) or 0.0,
     )
     return (
-        f"{len(values)} streams with a token in the last 5 min, mean time per output token of each\n"
+        f"{len(values)} streams with a token in the last {window_words(view.windows.panel_s)}, mean time per output token of each\n"
         f"p50 {1000 * middle:.1f} ms    p95 {1000 * p95:.1f} ms    slowest {1000 * max(values):.1f} ms"
     )
 
@@ -97,7 +98,7 @@ def connections(view: View) -> str:
             f"running on the engines      {count:5}",
             f"  with a client connected   {count - gone:5}",
             f"  without                   {gone:5}",
-            f"closed by their user        {said:>5} of the streams of the last 5 min",
+            f"closed by their user        {said:>5} of the streams of the last {window_words(view.windows.panel_s)}",
         ]
     )
 

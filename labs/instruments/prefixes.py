@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labs.instruments.signals import sent_between, window
+from labs.instruments.signals import sent_between, window, window_words
 
 if TYPE_CHECKING:
     from labs.instruments.signals import View
@@ -47,7 +47,7 @@ def tokenized(view: View) -> str:
     pair = two_of_a_tenant(view)
     at = first_difference(view)
     if pair is None or at is None:
-        return "no tenant sent twice in the last 5 min"
+        return f"no tenant sent twice in the last {window_words(view.windows.panel_s)}"
     one, other = pair
     rows = [
         f"{each.request_id}  {each.prefix[-1][0]}  {each.prompt_tokens:,} tokens, sent {view.now_s - each.sent_s:.0f} s ago"
@@ -55,7 +55,8 @@ def tokenized(view: View) -> str:
     ]
     same = min(one.prompt_tokens, other.prompt_tokens)
     rows.append(f"first difference at token {at:,.0f} of {same:,}")
-    rows.append(f"equal whole blocks of 16 before it: {int(at) // 16}")
+    size = view.engine.config.block_size
+    rows.append(f"equal whole blocks of {size} before it: {int(at) // size}")
     return "\n".join(rows)
 
 
@@ -77,6 +78,8 @@ def by_tenant(view: View) -> str:
     if not counts:
         return "no request arrived in this window"
     ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
-    rows = [f"tenants {len(counts)}    requests {sum(counts.values())} in 5 min"]
+    rows = [
+        f"tenants {len(counts)}    requests {sum(counts.values())} in {window_words(view.windows.panel_s)}"
+    ]
     rows += [f"  {name:16}{count:5d}" for name, count in ordered[:5]]
     return "\n".join(rows)

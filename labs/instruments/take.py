@@ -6,12 +6,13 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from labs.console import Command, filtered
+from labs.console import FAST, Command, filtered
 from labs.instruments import dashboards, promql
 from labs.instruments.hardware_signals import HARDWARE_SIGNALS
 from labs.instruments.prometheus.exposition import REFUSED
 from labs.instruments.prometheus.scrapes import process_at
 from labs.instruments.registry import SIGNALS
+from labs.instruments.signals import window_words
 from labs.instruments.sources import SOURCES, NotMeasured
 from labs.instruments.sources.sglang import check_engine
 from labs.specs.panels import PREFIX, SHOWS
@@ -63,6 +64,7 @@ def take(view: View, command: Command) -> Shown:
     """Return what the command prints at ``view.now_s``. Raises NotMeasured for what cannot be shown."""
     check_engine(view.fleet.engine, command)
     instrument_of(command)  # What no instrument has is not measured.
+    _check_window(view, command)
     view = replace(view, replica=_replica(view, command))
     if command.verb == "promql":
         query = _query(command)
@@ -90,6 +92,13 @@ def take(view: View, command: Command) -> Shown:
     return Shown(
         text or "(no line matches)", {name: SIGNALS[name](view) for name in dict.fromkeys(names)}
     )
+
+
+def _check_window(view: View, command: Command) -> None:
+    """Raise NotMeasured for the shorter window of a real engine where the lab keeps another."""
+    asked, kept = command.options.get("last"), window_words(view.windows.panel_s)
+    if asked in FAST.values() and command.verb != "request-log" and asked != kept.replace(" ", ""):
+        raise NotMeasured(f"{command.verb}: here the window is the last {kept}; leave --last away.")
 
 
 def free_answer(view: View, command: Command) -> str:

@@ -1,0 +1,30 @@
+"""How far back a line looks: it has one window, which goes without saying, and a shorter one on a real engine of ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from labs.console.commands import Command, Refusal
+
+if TYPE_CHECKING:
+    from labs.console.commands import Filter
+
+FAST = {"5m": "30s"}
+"""The window of a cluster -> that of a real engine of ours, where all goes ten times faster."""
+
+
+def in_its_window(
+    verb: str, usage: str, arguments: list[str], filters: tuple[Filter, ...]
+) -> Command | Refusal:
+    """Return the command of a line that takes what ``usage`` says after its first word, or nothing.
+
+    A shorter window is kept as the option ``last``, so that a lab that does not keep it can say so.
+    """
+    known = usage.split()[1:]
+    if not arguments or arguments == known:
+        return Command(verb, filters=filters)
+    fast = [FAST.get(word, word) for word in known]
+    if fast != known and arguments == fast:
+        return Command(verb, options={"last": fast[-1]}, filters=filters)
+    there = f"; on a real engine of ours `--last {fast[-1]}`" if fast != known else ""
+    return Refusal(f"{verb}: `{usage}` is all it knows{there}.")
