@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 ASK_LIMIT_S = 5.0
 LOG_LINES = 400
-OF_THE_RECORD = {"request-log", "promql", "dashboard", "streams", "slots"}
+OF_THE_RECORD = {
+    *("request-log", "request-tenants", "tokenize-diff", "promql", "dashboard", "panel"),
+    *("streams", "slots", "in-flight", "attempts", "access-log", "answer-lengths"),
+}
 """Answered by what the gateway and the scrapes have noted."""
 _NOT_HERE = {
     "kv-ledger": "vLLM tells how full its pool is, and not who holds it: /metrics has the usage",

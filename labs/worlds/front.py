@@ -18,7 +18,7 @@ from labs.simulator.lifetime import AbortsIgnored, AbortsLoseBlocks, StartUp
 from labs.simulator.rolling import Rolling, Rollout
 from labs.simulator.workload import LengthDistribution, RequestClass
 from labs.worlds import turnover
-from labs.worlds.traffic import MAX_OUTPUT_TOKENS, chat
+from labs.worlds.traffic import MAX_OUTPUT_TOKENS, chat, longest_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,7 +113,7 @@ def closed_loop(spec: LabSpec, draws: Draws) -> ClosedLoopSpec | None:
     said = None if spec.fleet.front is None else spec.fleet.front.batch
     if said is None:
         return None
-    longest = spec.fleet.max_model_len - MAX_OUTPUT_TOKENS
+    longest = longest_prompt(spec)
     kind = RequestClass(
         name=BATCH,
         share=1.0,
@@ -209,7 +209,7 @@ def _added(
     if spec.traffic.rate is None:
         raise ValueError(f"{spec.slug}: requests are added to a traffic.rate")
     rate, more = draws.uniform("rate", spec.traffic.rate), draws.uniform("added_rate", said.rate)
-    longest = spec.fleet.max_model_len - MAX_OUTPUT_TOKENS
+    longest = longest_prompt(spec)
     kind = RequestClass(
         name=said.name,
         share=more,

@@ -104,6 +104,12 @@ def arrival_rate(
     return offered_load * pool_tokens / (step_s * token_steps)
 
 
+def longest_prompt(spec: LabSpec) -> int:
+    """Return the longest prompt of an unusual request: it leaves room in the context for its answer, tokens."""
+    context = spec.fleet.max_model_len
+    return context - min(MAX_OUTPUT_TOKENS, context // 4)
+
+
 def long_prompts(spec: LabSpec, said: LongPrompts, draws: Draws) -> Fault:
     """Return the change of the mix in which a share of requests brings long prompts."""
     share = draws.uniform("long_share", said.share)
@@ -114,8 +120,7 @@ def long_prompts(spec: LabSpec, said: LongPrompts, draws: Draws) -> Fault:
         prompt=LengthDistribution(
             length,
             0.1,
-            maximum=spec.fleet.max_model_len
-            - min(MAX_OUTPUT_TOKENS, spec.fleet.max_model_len // 4),
+            maximum=longest_prompt(spec),
         ),
         output=LengthDistribution(
             said.output_mean_tokens, spec.traffic.length_cv, maximum=MAX_OUTPUT_TOKENS
