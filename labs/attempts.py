@@ -15,6 +15,7 @@ from django.utils import timezone
 from courseware.admission import why_not
 from courseware.served import tree
 from labs import console, doorbell, outbox, pool
+from labs.incident.changes import CHANGE_VERBS
 from labs.models import Action, Attempt, next_seq
 
 if TYPE_CHECKING:
@@ -188,15 +189,28 @@ def give_up(attempt: Attempt) -> bool:
 
 
 def cancel(action: Action) -> bool:
-    """Cancel an action: at once if no worker has it, at its next breath if one has. Marking is not cancelled."""
+    """Cancel an action: at once if no worker has it, at its next breath if one has.
+
+    Marking is not cancelled, nor is a change that a real engine has begun: it has been made.
+    """
     if action.kind == Kind.FINISH:
         return False
     rows = Action.objects.filter(pk=action.pk)
     done = rows.move(Status.QUEUED, Status.CANCELLED, done_at=timezone.now())
+    if not done and is_made(action):
+        return False
     asked = done or rows.filter(status=Status.RUNNING).update(cancel_requested=True) == 1
     if asked:
         doorbell.ring(action.attempt_id)
     return asked
+
+
+def is_made(action: Action) -> bool:
+    """Whether an action that runs cannot be undone by forgetting its world: a change to a real engine."""
+    if action.kind != Kind.COMMAND or not action.attempt.is_live:
+        return False
+    parsed = console.parse(action.payload["line"])
+    return isinstance(parsed, console.Command) and parsed.verb in CHANGE_VERBS
 
 
 def take_up_again(attempt: Attempt) -> Action | None:

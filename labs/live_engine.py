@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import TYPE_CHECKING
 
 from django.conf import settings
+from django.db import DatabaseError
 
 from labs import live_records, live_sweep
 from labs.incident import advance
 from labs.live import beginning, boxes, guard, servers
 from labs.live_session import EngineLost
-from labs.worker import Worlds
+from labs.models import Action
+from labs.worker import Stopped, Worlds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from labs.incident import Incident, Progress
-    from labs.models import Action, Attempt, Lease
+    from labs.models import Attempt, Lease
+
+logger = logging.getLogger(__name__)
 
 TICK_S = 0.02
+ASK_EVERY_S = 0.5
+"""How soon an action that is cancelled stops, at most."""
+KEEP_EVERY_S = 30.0
+"""Of the record, beside the end: what is left of a world whose holder is killed."""
 
 
 def session_of(lease: Lease) -> EngineSession:
@@ -36,6 +45,8 @@ class EngineSession:
         self.lease_id = str(lease.public_id)
         self.incident: Incident | None = None
         self.came_to_page = False
+        self.kept_at = 0.0
+        self.asked_at = 0.0
 
     # ------------------------------------------------------------------------- what a holder wants
 
@@ -46,7 +57,7 @@ class EngineSession:
             begin=self._begin,
             before=self._before,
             packed=lambda world: b"",
-            keep=lambda action, world: None,
+            keep=lambda action, world: self._keep(),
             forget=lambda attempt_id: None,
         )
 
@@ -77,6 +88,7 @@ class EngineSession:
                 folder=self.folder,
                 marks=guard.marks(self.lease_id, settings.LIVE_DIR),
                 ledger=live_sweep.ledger_of(self.lease_id),
+                ready_within_s=settings.LIVE_START_S,
             )
             beginning.begin(self.incident, tell)
         except (servers.EngineError, boxes.BoxError, LookupError) as exc:
@@ -95,6 +107,7 @@ class EngineSession:
     def follow(self, tell: Progress) -> None:
         """Let the world run on after "done" for as long as its mark looks. Raises what ``tell`` raises, EngineLost."""
         world = self._world()
+        beginning.cluster_of(world).breathe = lambda: self._while(None)
         plan = world.spec.mitigation
         done_s = beginning.at_now(world).clock_s
         until_s = done_s + plan.settle_s + plan.window_s + plan.follow_s
@@ -111,12 +124,7 @@ class EngineSession:
             return
         try:
             if self.came_to_page:
-                live_records.store(
-                    self.attempt,
-                    self.incident,
-                    box=settings.LIVE_BOX,
-                    profile=settings.LIVE_PROFILE,
-                )
+                self._store()
         finally:
             beginning.cluster_of(self.incident).close()
 
@@ -132,8 +140,36 @@ class EngineSession:
 
     def _require_engine(self) -> None:
         for each in self._replicas():
-            if each.is_dead:
+            if each.is_lost:
                 raise EngineLost(str(each.failure or ""))
+
+    def _keep(self) -> None:
+        """Store the record now and then: a holder that is killed leaves what was seen until the last time."""
+        if time.monotonic() - self.kept_at < KEEP_EVERY_S:
+            return
+        self.kept_at = time.monotonic()
+        try:
+            self._store()
+        except DatabaseError:
+            logger.exception("the record of %s is stored later", self.attempt)
+
+    def _store(self) -> None:
+        live_records.store(
+            self.attempt, self._world(), box=settings.LIVE_BOX, profile=settings.LIVE_PROFILE
+        )
+
+    def _while(self, action: Action | None) -> None:
+        """Look after each moment of an action: whether there is an engine, and whether it was cancelled."""
+        self._require_engine()
+        if action is None or time.monotonic() - self.asked_at < ASK_EVERY_S:
+            return
+        self.asked_at = time.monotonic()
+        try:
+            cancelled = Action.objects.filter(pk=action.pk, cancel_requested=True).exists()
+        except DatabaseError:
+            return  # Whoever stores how far it is bears that, or does not.
+        if cancelled:
+            raise Stopped
 
     def _begin(self, attempt: Attempt, tell: Progress) -> Incident:
         del attempt
@@ -148,6 +184,8 @@ class EngineSession:
         return beginning.at_now(world)
 
     def _before(self, action: Action, tell: Progress) -> Incident:
-        del action, tell
+        del tell
+        world = self._world()
+        beginning.cluster_of(world).breathe = lambda: self._while(action)
         self._require_engine()
-        return beginning.at_now(self._world())
+        return beginning.at_now(world)

@@ -116,6 +116,8 @@ class _Holder:
     beaten_at: float = 0.0
     is_begun: bool = False
     """Whether the world has come to its page."""
+    left_one: bool = False
+    """Whether an action may have been left half-way, because the database was away when it was claimed."""
 
     def hold(self) -> None:
         session: Session | None = None
@@ -173,7 +175,7 @@ class _Holder:
             )  # Its beginning was cancelled: there is nothing to start for.
         session.start(self.tell)
         self.look(pids={**self.lease.pids, **session.pids}, log_path=session.log_path)
-        if not leases.ready(self.lease):
+        if not self.in_time(lambda: leases.ready(self.lease)):
             raise Over(None)
         while True:
             self.breathe()
@@ -182,14 +184,39 @@ class _Holder:
                 self.require_beginning()
                 session.serve(time.monotonic() + LOOK_EVERY_S)
                 continue
-            worker.work(action_id, session.worlds, doing="At the engine", breathe=self.breathe)
-            leases.touch(self.lease)
+            try:
+                worker.work(
+                    action_id,
+                    session.worlds,
+                    doing="At the engine",
+                    breathe=self.breathe,
+                    bear=self.missed,
+                )
+                leases.touch(self.lease)
+            except DatabaseError:
+                self.missed()
+                self.left_one = True
+
+    def in_time[T](self, do: Callable[[], T]) -> T:
+        """Do something with the database; one that is away is waited for, and borne for a while."""
+        while True:
+            try:
+                return do()
+            except DatabaseError:
+                self.missed()
+                time.sleep(LOOK_EVERY_S)
 
     def next_action(self) -> int | None:
         """Return the action that waits for this engine, if there is one and the database says so."""
-        log = Action.objects.filter(attempt=self.lease.attempt_id, status=Action.Status.QUEUED)
+        log = Action.objects.filter(attempt=self.lease.attempt_id).exclude(kind=Action.Kind.FINISH)
+        queued = log.filter(status=Action.Status.QUEUED).values_list("pk", flat=True)
         try:
-            return log.exclude(kind=Action.Kind.FINISH).values_list("pk", flat=True).first()
+            if self.left_one:
+                # Nobody else performs them: one that runs now is one that was left.
+                running = log.filter(status=Action.Status.RUNNING)
+                running.update(status=Action.Status.QUEUED, progress=0.0, doing="")
+                self.left_one = False
+            return queued.first()
         except DatabaseError:
             self.missed()
             return None
@@ -198,7 +225,8 @@ class _Holder:
         """Raise Over or EngineLost if the world will never come to its page: its beginning was cancelled, or failed."""
         if self.is_begun:
             return
-        begin = Action.objects.filter(attempt=self.lease.attempt_id, kind=Action.Kind.BEGIN).last()
+        begins = Action.objects.filter(attempt=self.lease.attempt_id, kind=Action.Kind.BEGIN)
+        begin = self.in_time(begins.last)
         if begin is None or begin.status == Action.Status.CANCELLED:
             raise Over(Reason.CANCELLED)
         if begin.status == Action.Status.FAILED:

@@ -17,7 +17,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -86,12 +86,14 @@ def work(
     *,
     doing: str = "Rebuilding the world",
     breathe: Callable[[], None] = lambda: None,
+    bear: Callable[[], None] | None = None,
 ) -> bool:
     """Claim a queued action, perform it on its world, store the outcome; False if it was not queued.
 
     Each try writes only while the action is still its own, so a try that was given up for dead changes nothing.
     ``breathe`` is called with every progress; a ``GivenUp`` that it or the world raises ends the try and reaches the
-    caller, who sees to the action.
+    caller, who sees to the action. With ``bear``, a world that cannot be had twice goes on while the database is away:
+    it is called instead, again and again, and raises when it was long enough.
     """
     claimed = Action.objects.filter(pk=action_id).move(
         Status.QUEUED,
@@ -107,7 +109,7 @@ def work(
     action = Action.objects.select_related("attempt").get(pk=action_id)
     doorbell.ring(action.attempt_id)
     try:
-        _perform(action, worlds, _Teller(action, breathe))
+        _perform(action, worlds, _Teller(action, breathe, bear), bear)
     except Stopped:
         worlds.forget(action.attempt_id)
         own = Action.objects.filter(pk=action.pk, tries=action.tries, cancel_requested=True)
@@ -168,7 +170,9 @@ def _could_not_be_graded(action_id: int) -> None:
     ).update(status="not_graded")
 
 
-def _perform(action: Action, worlds: Worlds, tell: Progress) -> None:
+def _perform(
+    action: Action, worlds: Worlds, tell: Progress, bear: Callable[[], None] | None = None
+) -> None:
     if action.kind == Kind.FINISH:
         from labs import marks  # noqa: PLC0415  (numpy is loaded by the workers that mark, not by every page)
 
@@ -188,7 +192,18 @@ def _perform(action: Action, worlds: Worlds, tell: Progress) -> None:
         commands = Action.objects.filter(attempt=attempt, kind=Kind.COMMAND, status=Status.DONE)
         number = commands.count() + 1
         outcome = incident.perform(world, parsed, number, tell)
-    _store(action, worlds, world, outcome, number)
+    while True:
+        try:
+            _store(action, worlds, world, outcome, number)
+        except DatabaseError:
+            if bear is None:
+                raise
+            bear()
+            time.sleep(TELL_EVERY_S)
+        else:
+            break
+    if outcome.cost_s > 0 or action.kind == Kind.BEGIN:
+        worlds.keep(action, world)
 
 
 def _store(action: Action, worlds: Worlds, world: Incident, outcome: Outcome, number: int) -> None:
@@ -219,8 +234,6 @@ def _store(action: Action, worlds: Worlds, world: Incident, outcome: Outcome, nu
             Attempt.objects.filter(pk=attempt.pk).update(clock_s=world.clock_s, panel=shown)
             if blob:
                 checkpoints.store(action, blob)
-    if moves:
-        worlds.keep(action, world)
 
 
 def panel(world: Incident, earlier: dict[str, Any]) -> dict[str, Any]:
@@ -243,9 +256,12 @@ def panel(world: Incident, earlier: dict[str, Any]) -> dict[str, Any]:
 class _Teller:
     """Stores progress and heartbeat while an action runs; stops it when it was cancelled or taken over."""
 
-    def __init__(self, action: Action, breathe: Callable[[], None]) -> None:
+    def __init__(
+        self, action: Action, breathe: Callable[[], None], bear: Callable[[], None] | None
+    ) -> None:
         self._action = action
         self._breathe = breathe
+        self._bear = bear
         self._told_at = 0.0
 
     def __call__(self, share: float, doing: str) -> None:
@@ -257,9 +273,15 @@ class _Teller:
         own = Action.objects.filter(
             pk=self._action.pk, tries=self._action.tries, status=Status.RUNNING
         )
-        told = own.filter(cancel_requested=False).update(
-            progress=share, doing=doing[:80], heartbeat_at=timezone.now()
-        )
+        try:
+            told = own.filter(cancel_requested=False).update(
+                progress=share, doing=doing[:80], heartbeat_at=timezone.now()
+            )
+        except DatabaseError:
+            if self._bear is None:
+                raise
+            self._bear()
+            return
         if told != 1:
             raise Stopped
         doorbell.ring(self._action.attempt_id)

@@ -38,6 +38,7 @@ def waking(
     marks: Mapping[str, str] | None = None,
     ledger: Path | None = None,
     hypothesis: str | None = None,
+    ready_within_s: float = READY_WITHIN_S,
 ) -> Incident:
     """Return the incident of a seed with no engine started yet, standing where its world begins.
 
@@ -64,7 +65,7 @@ def waking(
         LiveCluster,
         launch=launch,
         model=box.served_model_name,
-        ready_within_s=READY_WITHIN_S,
+        ready_within_s=ready_within_s,
     )
     name = hypothesis or worlds.hypothesis_of(spec, seed)
     world = worlds.build(spec, name, seed, kind=kind)
@@ -79,10 +80,11 @@ def begin(incident: Incident, tell: Callable[[float, str], None]) -> None:
 
 
 def at_now(incident: Incident) -> Incident:
-    """Bring a live incident's clock to the wall's, and return it."""
+    """Bring a live incident's clock to the wall's, and return it. It stops at the budget's end; the world goes on."""
     cluster = cluster_of(incident)
     cluster.keep_up()
-    incident.clock_s = max(incident.clock_s, int(cluster.now_s))
+    now_s = min(int(cluster.now_s), incident.spec.timeline.budget_s)
+    incident.clock_s = max(incident.clock_s, now_s)
     return incident
 
 

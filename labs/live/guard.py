@@ -94,7 +94,7 @@ def spawn(
 def stop(guard: subprocess.Popen[bytes], *, within_s: float) -> int:
     """Have a guard end its engine without undoing anything, and return its status; SIGKILL is the last resort."""
     if guard.stdin is not None:
-        with suppress(OSError):
+        with suppress(OSError, ValueError):  # Closed: it was stopped before.
             guard.stdin.write(STOP)
             guard.stdin.flush()
     try:

@@ -58,10 +58,12 @@ def real_of(spec: LabSpec, cluster: LiveCluster) -> Real:
 
 def _get(engine: Replica, path: str, cluster: LiveCluster) -> str:
     """Return what ``curl`` prints for a path of the engine's server; a page of metrics is noted as a sample as well."""
-    if engine.server is None:
+    server = engine.server
+    if server is None:
         return REFUSED
+    asked_s = cluster.clock.now_s()
     try:
-        with urllib.request.urlopen(engine.server.base_url + path, timeout=ASK_LIMIT_S) as answer:  # noqa: S310  (loopback)
+        with urllib.request.urlopen(server.base_url + path, timeout=ASK_LIMIT_S) as answer:  # noqa: S310  (loopback)
             text: str = answer.read().decode(errors="replace")
     except urllib.error.HTTPError as exc:
         return f"HTTP {exc.code}\n{exc.read().decode(errors='replace')}"
@@ -71,7 +73,7 @@ def _get(engine: Replica, path: str, cluster: LiveCluster) -> str:
         return REFUSED
     if path == "/metrics":
         try:
-            engine.note(read(text), cluster.clock.now_s())
+            engine.note(read(text), asked_s=asked_s)
         except OtherMetrics as exc:
             raise NotMeasured(str(exc)) from exc
         return text.rstrip("\n")
@@ -80,11 +82,12 @@ def _get(engine: Replica, path: str, cluster: LiveCluster) -> str:
 
 def engine_log(engine: Replica) -> str:
     """Return the end of the engine's log as it was printed, without the lines of single steps: ``steps`` has those."""
-    if engine.server is None:
-        return "the engine is down; its log ends here"
-    text = servers.tail(engine.server.launch.log_path, 20 * LOG_LINES)
+    path = engine.log_path
+    text = "" if path is None else servers.tail(path, 20 * LOG_LINES)
     lines = [line for line in text.splitlines() if not _STEP_LINE.search(line)]
-    return "\n".join(lines[-LOG_LINES:])
+    if engine.server is None:
+        lines.append("the engine is down; its log ends here")
+    return "\n".join(lines[-LOG_LINES:]) or "the log is empty"
 
 
 def steps(engine: Replica, now_s: float, window_s: float) -> str:

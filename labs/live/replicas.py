@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from contextlib import suppress
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,18 +20,24 @@ from labs.simulator.telemetry import Process, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Future
+    from pathlib import Path
 
     from labs.live.launching import Launch
-    from labs.live.wires import Clock, Wire
+    from labs.live.wires import Clock, Strand, Wire
     from labs.simulator.config import EngineConfig
     from labs.simulator.cost_model import CostModel
     from labs.simulator.pauses import Pause
 
 SCRAPE_EVERY_S = 0.5
 SCRAPE_LIMIT_S = 5.0
+DROP_LIMIT_S = 2.0
+"""For streams to end that are cut off."""
 GAUGES = {"t_s", "running", "waiting", "kv_cache_usage_perc", "leaked_blocks", "oldest_waiting_s", "max_prefill_tokens_in_step"}  # fmt: skip
 """Of a sample; everything else counts on over restarts."""
+
+
+class Unwanted(servers.EngineError):
+    """A start is broken off: whoever wanted the engine does not any more."""
 
 
 class Replica:
@@ -61,6 +66,11 @@ class Replica:
         self.server: servers.Server | None = None
         self.failure: servers.EngineError | None = None
         """Why there is no engine any more, once there is none."""
+        self.is_lost = False
+        """Whether it has ended by itself, or is not what it was taken for. One that was killed, or that did not come up
+        with the settings it was given, may be started anew."""
+        self.log_path: Path | None = None
+        """Of its engine, also of one that is down."""
         self.page: Page | None = None
         """The last read of ``/metrics``."""
         self._start_s = start_s
@@ -69,14 +79,15 @@ class Replica:
         self._launch = launch
         self._model = model
         self._ready_within_s = ready_within_s
-        self._streams: dict[int, Future[None]] = {}
+        self._streams: dict[int, Strand] = {}
         self._ended: deque[Request] = deque()
         self._held: list[Request] = []
         """What the gateway sends once the engine answers."""
         self._base: Sample | None = None
         self._stopped_s = start_s
         self._restarting: threading.Thread | None = None
-        self._scraping: Future[None] | None = None
+        self._scraping: Strand | None = None
+        self._closing = False
         self._log_at = 0
         self._noting = threading.Lock()
         self.steps: deque[tuple[float, Iteration]] = deque(maxlen=20_000)
@@ -87,12 +98,14 @@ class Replica:
     def start(self, tell: Callable[[float, str], None] | None = None) -> None:
         """Start the engine and wait until it answers. Raises EngineError."""
         launch = self._launch(self.config)
-        self._log_at = launch.log_path.stat().st_size if launch.log_path.exists() else 0
-        self.server = servers.start(launch)
+        self.log_path = launch.log_path
+        server = servers.start(launch)
+        self.server, self._log_at = server, server.log_at
         try:
-            servers.wait_ready(self.server, within_s=self._ready_within_s, tell=tell)
+            servers.wait_ready(server, within_s=self._ready_within_s, tell=tell)
         except BaseException:
-            servers.stop(self.server)
+            servers.stop(server)
+            self.server = None
             raise
 
     def answer(self) -> None:
@@ -107,9 +120,11 @@ class Replica:
     def _down(self) -> None:
         if self._scraping is not None:
             self._scraping.cancel()
+            self._scraping.wait(DROP_LIMIT_S)
             self._scraping = None
-        self._stopped_s = self._clock().now_s()
-        self._base = self.samples[-1] if self.samples else None
+        with self._noting:
+            self._stopped_s = self._clock().now_s()
+            self._base = self.samples[-1] if self.samples else None
 
     def restart(self, config: EngineConfig, cost: CostModel, *, down_s: float) -> None:
         """Stop the engine, and start another with this config in a thread; ``down_s`` is whatever it takes.
@@ -120,24 +135,44 @@ class Replica:
         self.join()
         self._down()
         self.config, self.cost = config, cost
-        for request in self.requests:
-            if request.finish_ps is None and request not in self._held:
-                self._drop(request)
-                self._held.append(request)
-        self._held.sort(key=lambda request: request.index)
+        self._hold_open()
         self._restarting = threading.Thread(target=self._again, name="live-restart", daemon=True)
         self._restarting.start()
+
+    def _hold_open(self) -> None:
+        """Cut off every stream without its client's leaving, and hold what has not ended until an engine answers."""
+        cut = dict(self._streams)
+        for strand in cut.values():
+            strand.cancel()
+        for strand in cut.values():
+            strand.wait(DROP_LIMIT_S)
+        held = {request.index for request in self._held}
+        for request in self.requests:
+            was_cut = request.index in cut and request.client_left_ps is not None
+            if request.index not in held and (was_cut or request.finish_ps is None):
+                self._streams.pop(request.index, None)
+                request.status, request.finish_reason = Status.PREEMPTED, None
+                request.finish_ps = request.client_left_ps = None
+                request.refusal, request.http_status = "", 200
+                self._held.append(request)
+        self._held.sort(key=lambda request: request.index)
 
     def _again(self) -> None:
         try:
             if self.server is not None:
-                servers.stop(self.server)
-                self.server = None
-            self.start()
-            self.failure = None
+                server, self.server = self.server, None
+                servers.stop(server)
+            self.start(self._unless_closing)
+            self.failure, self.is_lost = None, False
         except servers.EngineError as exc:
-            self.server = None
             self.failure = exc
+        except Exception as exc:  # noqa: BLE001  (nobody else hears of it: this is a thread)
+            self.failure = servers.EngineError(f"The engine could not be started: {exc}.")
+
+    def _unless_closing(self, share: float, doing: str) -> None:
+        del share, doing
+        if self._closing:
+            raise Unwanted("The engine was stopped while it started.")
 
     def join(self, timeout_s: float | None = None) -> None:
         """Wait for a restart under way."""
@@ -154,13 +189,14 @@ class Replica:
         self.failure = servers.EngineDied("The engine was killed.")
 
     def close(self) -> None:
-        """Stop everything; nothing is left behind."""
+        """Stop everything; nothing is left behind. A restart under way is broken off. Safe to call twice."""
+        self._closing = True
         self.join()
         if self._scraping is not None:
             self._scraping.cancel()
         if self.server is not None:
-            servers.stop(self.server)
-            self.server = None
+            server, self.server = self.server, None
+            servers.stop(server)
 
     def look(self) -> None:
         """Notice what has happened since: a restart that is over, an engine that died by itself."""
@@ -173,8 +209,7 @@ class Replica:
                 self.answer()
             return
         if self.server is not None and not self.server.is_alive:
-            said = servers.said_last(self.server.launch.log_path, self.server.process.returncode)
-            self.failure = servers.EngineDied(said)
+            self.failure, self.is_lost = servers.EngineDied(servers.why_ended(self.server)), True
             servers.stop(self.server)
             self.server = None
             self._down()
@@ -204,17 +239,6 @@ class Replica:
         await stream(self._wire.session, url, body, request, now_ps)
         self._streams.pop(request.index, None)
         self._ended.append(request)
-
-    def _drop(self, request: Request) -> None:
-        """Close a stream without its client's leaving; what it has had stays."""
-        under_way = self._streams.pop(request.index, None)
-        if under_way is not None:
-            under_way.cancel()
-            with suppress(BaseException):
-                under_way.result(1.0)
-        request.status, request.finish_reason = Status.PREEMPTED, None
-        request.finish_ps = request.client_left_ps = None
-        request.refusal, request.http_status = "", 200
 
     def abort(self, request: Request) -> None:
         """Close the stream of a request: its client has gone."""
@@ -322,22 +346,29 @@ class Replica:
         if server is None:
             return
         limit = aiohttp.ClientTimeout(total=SCRAPE_LIMIT_S)
+        asked_s = self._clock().now_s()
         try:
             async with self._wire.session.get(
                 f"{server.base_url}/metrics", timeout=limit
             ) as answer:
                 page = read(await answer.text())
         except OtherMetrics as exc:
+            # Said before it counts: another thread looks.
             self.failure = servers.EngineError(str(exc))
-            raise
-        except (aiohttp.ClientError, TimeoutError, OSError):
+            self.is_lost = True
             return
-        self.note(page, self._clock().now_s())
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError):
+            return
+        self.note(page, asked_s=asked_s)
 
-    def note(self, page: Page, now_s: float) -> None:
-        """Take a read of ``/metrics`` as the sample at ``now_s``, with what the log has told of steps since the last."""
+    def note(self, page: Page, *, asked_s: float) -> None:
+        """Take a read of ``/metrics`` as a sample, with what the log has told of steps since the last.
+
+        A page that was asked for before the last sample was taken may be older than that: counters would fall.
+        """
         with self._noting:
-            self._note(page, now_s)
+            if not self.samples or asked_s >= self.samples[-1].t_s:
+                self._note(page, self._clock().now_s())
 
     def _note(self, page: Page, now_s: float) -> None:
         self.page = page

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 LOOK_EVERY_S = 0.25
 ASK_TIMEOUT_S = 2.0
 KEPT_LINES = 200
+LINE_BYTES = 400
+"""Of a long line of the log."""
+FULL_BYTES = 1_000_000
+"""A disk with less than this is full: no log, and no cache of the engine, has room."""
 OK = 200
 
 
@@ -49,6 +55,8 @@ class Server:
     process: subprocess.Popen[bytes]
     started_s: float
     """``time.monotonic`` of the start."""
+    log_at: int = 0
+    """Where its own lines begin in its log, bytes: an engine that is restarted goes on in the same file."""
 
     @property
     def base_url(self) -> str:
@@ -73,6 +81,7 @@ def start(launch: Launch) -> Server:
     Raises EngineError, whose text says what is missing, if the start is hopeless before it began.
     """
     _check(launch)
+    log_at = launch.log_path.stat().st_size if launch.log_path.exists() else 0
     try:
         launch.log_path.parent.mkdir(parents=True, exist_ok=True)
         with launch.log_path.open("ab") as log:
@@ -81,7 +90,7 @@ def start(launch: Launch) -> Server:
             )
     except OSError as exc:
         raise EngineError(_why(exc, launch)) from exc
-    return Server(launch, process, time.monotonic())
+    return Server(launch, process, time.monotonic(), log_at)
 
 
 def _check(launch: Launch) -> None:
@@ -123,7 +132,7 @@ def wait_ready(
     while True:
         waited_s = time.monotonic() - server.started_s
         if not server.is_alive:
-            raise EngineDied(said_last(server.launch.log_path, server.process.returncode))
+            raise EngineDied(why_ended(server))
         if answers(server.base_url):
             return waited_s
         if waited_s > within_s:
@@ -131,7 +140,7 @@ def wait_ready(
                 f"The engine did not answer within {within_s:.0f} s of its start; it was stopped."
             )
         if tell is not None:
-            tell(min(1.0, waited_s / within_s), doing(server.launch.log_path))
+            tell(min(1.0, waited_s / within_s), doing(server.launch.log_path, server.log_at))
         time.sleep(LOOK_EVERY_S)
 
 
@@ -149,31 +158,61 @@ def stop(server: Server, *, grace_s: float = 10.0) -> None:
     guard.stop(server.process, within_s=grace_s + guard.GRACE_S)
 
 
-def tail(log_path: Path, lines: int = KEPT_LINES) -> str:
-    """Return the last lines of a log, without colours; '' if there is none."""
+def tail(log_path: Path, lines: int = KEPT_LINES, *, since: int = 0) -> str:
+    """Return the last lines of a log from a byte on, without colours; '' if there is none."""
     try:
-        with log_path.open("r", encoding="utf-8", errors="replace") as log:
-            kept = deque(log, maxlen=lines)
+        with log_path.open("rb") as log:
+            end = log.seek(0, os.SEEK_END)
+            # Not the whole of it: an engine under load writes some MB a minute.
+            log.seek(max(since, end - lines * LINE_BYTES, 0))
+            text = log.read().decode(errors="replace")
     except OSError:
         return ""
+    kept = text.splitlines(keepends=True)[-lines:]
     return re.sub(r"\x1b\[[0-9;]*m", "", "".join(kept))
 
 
-_ERROR = re.compile(r"(?:\b[A-Za-z]+(?:Error|Exception)|No space left on device)\b.*", re.MULTILINE)
+_ERROR = re.compile(
+    r"(?:\b[A-Za-z]+(?:Error|Exception)|No space left on device|\berror: argument)\b.*",
+    re.MULTILINE,
+)
 
 
-def said_last(log_path: Path, code: int | None) -> str:
-    """Return one sentence on why an engine ended: the last error that its log names."""
+def said_last(log_path: Path, code: int | None, *, since: int = 0) -> str:
+    """Return one sentence on why an engine ended: the last error that its log names from a byte on."""
     found = [
         each.strip()
-        for each in _ERROR.findall(tail(log_path))
+        for each in _ERROR.findall(tail(log_path, since=since))
         if "See root cause" not in each and "EngineDeadError" not in each
     ]
     # The engine's own process says why; those that wait for it follow with errors of their own.
     specific = [each for each in found if "Engine core initialization failed" not in each]
     said = (specific or found or [""])[-1]
-    ended = f"The engine ended by itself (exit status {code})"
+    if not said and _is_full(log_path):
+        return f"The engine ended by itself ({_ended(code)}): the disk that holds its log is full."
+    ended = f"The engine ended by itself ({_ended(code)})"
     return f"{ended}: {said[:400]}" if said else f"{ended} and named no error."
+
+
+def why_ended(server: Server) -> str:
+    """Return one sentence on why an engine that was started has ended."""
+    return said_last(server.launch.log_path, server.process.returncode, since=server.log_at)
+
+
+def _ended(code: int | None) -> str:
+    """Return an exit status in words; what a shell adds to a signal's number is taken off."""
+    number = 0 if code is None else -code if code < 0 else code - 128
+    if number > 0:
+        with suppress(ValueError):
+            return f"killed by {signal.Signals(number).name}"
+    return f"exit status {code}"
+
+
+def _is_full(log_path: Path) -> bool:
+    try:
+        return shutil.disk_usage(log_path.parent).free < FULL_BYTES
+    except OSError:
+        return False
 
 
 _DOING = (
@@ -185,7 +224,7 @@ _DOING = (
 )
 
 
-def doing(log_path: Path) -> str:
+def doing(log_path: Path, since: int = 0) -> str:
     """Return what a starting engine is at, in a few words."""
-    text = tail(log_path, 60)
+    text = tail(log_path, 60, since=since)
     return next((words for mark, words in _DOING if mark in text), "Importing the engine")

@@ -39,11 +39,15 @@ def prompt_of(request: Request) -> list[int]:
 
 
 def completion_body(request: Request, model: str) -> dict[str, Any]:
-    """Return the body of a streamed completion of exactly ``max_tokens`` tokens, unless the context ends sooner."""
+    """Return the body of a streamed completion of exactly ``max_tokens`` tokens, unless the context ends sooner.
+
+    What a request has had before its engine was restarted is part of its prompt now, and is not asked for again.
+    """
+    had = request.num_output_tokens
     body = {
         "model": model,
-        "prompt": prompt_of(request),
-        "max_tokens": request.max_tokens,
+        "prompt": prompt_of(request) + token_ids(f"outputs:{request.request_id}", had),
+        "max_tokens": max(1, request.max_tokens - had),
         "ignore_eos": True,
         "temperature": 0,
         "stream": True,
@@ -78,6 +82,10 @@ async def stream(
         request.client_left_ps = now_ps()
         _ended(request, request.client_left_ps, Status.ABORTED, "abort")
         raise
+    except (ValueError, KeyError, TypeError, AttributeError):
+        # What came is no event of a stream as vLLM writes it.
+        _ended(request, now_ps(), Status.ABORTED, "error", refusal="stream broke off")
+        return
     except (aiohttp.ClientError, TimeoutError, OSError) as exc:
         if request.first_token_ps is None:
             request.http_status = 503
@@ -102,6 +110,7 @@ async def _read(
     answer: aiohttp.ClientResponse, request: Request, now_ps: Callable[[], int]
 ) -> bool:
     """Note each token as it comes; return whether the stream came to its end."""
+    had = request.num_output_tokens
     async for line in answer.content:
         if not line.startswith(b"data: "):
             continue
@@ -114,7 +123,7 @@ async def _read(
             return False
         usage = event.get("usage")
         if usage:
-            request.num_output_tokens = int(usage["completion_tokens"])
+            request.num_output_tokens = had + int(usage["completion_tokens"])
         if event.get("choices"):
             _token(request, now_ps())
             if request.is_cancelled:

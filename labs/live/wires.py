@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
-from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from labs.simulator.request import PS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
+
+logger = logging.getLogger(__name__)
 
 PS_PER_NS = PS_PER_S // 1_000_000_000
 CONNECT_S = 5.0
@@ -42,6 +45,38 @@ class Clock:
         return (time.monotonic_ns() - self.page_ns) / 1e9
 
 
+class Strand:
+    """One coroutine in the loop of a wire."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, None]) -> None:
+        self._loop = loop
+        self._task: asyncio.Task[None] | None = None
+        self._over = threading.Event()
+        loop.call_soon_threadsafe(self._begin, work)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        self._task = self._loop.create_task(work)
+        self._task.add_done_callback(self._end)
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            logger.error("a coroutine of a live world ended: %r", fault, exc_info=fault)
+        self._over.set()
+
+    def cancel(self) -> None:
+        """Cancel it there; it may go on for a moment, see ``wait``."""
+        with suppress(RuntimeError):  # The loop is closed, and all that ran in it was cancelled.
+            self._loop.call_soon_threadsafe(self._cancel)
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def wait(self, within_s: float) -> bool:
+        """Wait until nothing of it runs; False if it still does."""
+        return self._over.wait(within_s)
+
+
 class Wire:
     """A loop in a thread, and one HTTP client in it. ``close`` ends both."""
 
@@ -57,18 +92,21 @@ class Wire:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> Future[None]:
-        """Run a coroutine in the loop. Cancelling the future cancels it there."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+    def spawn(self, work: Coroutine[Any, Any, None]) -> Strand:
+        """Run a coroutine in the loop. What it raises is logged."""
+        return Strand(self._loop, work)
 
     def close(self) -> None:
-        """Cancel all that runs, close the client, end the thread."""
+        """Cancel all that runs, close the client, end the thread; what does not end by itself ends with the loop."""
         if self._loop.is_closed():
             return
-        asyncio.run_coroutine_threadsafe(self._wind_up(), self._loop).result(CLOSE_S)
+        winding_up = asyncio.run_coroutine_threadsafe(self._wind_up(), self._loop)
+        with suppress(TimeoutError):
+            winding_up.result(CLOSE_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(CLOSE_S)
-        self._loop.close()
+        if not self._thread.is_alive():
+            self._loop.close()
 
     async def _wind_up(self) -> None:
         others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from labs import attempts
 from labs.models import Action
 
 Kind, Status = Action.Kind, Action.Status
@@ -45,7 +46,8 @@ def under_way_of(action: Action) -> UnderWay:
         words=words,
         progress=action.progress,
         cancelling=action.cancel_requested,
-        can_cancel=action.kind != Kind.FINISH,
+        can_cancel=action.kind != Kind.FINISH
+        and not (action.status == Status.RUNNING and attempts.is_made(action)),
     )
 
 
