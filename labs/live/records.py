@@ -73,7 +73,7 @@ class RecordedCluster:
     requests: list[Request]
     engines: list[RecordedEngine]
     said_digest: str
-    ends_s: float
+    now_s: float
     """How far the record goes, incident seconds."""
     hardware: None = None
     memory: dict[int, Any] = field(default_factory=dict)
