@@ -95,11 +95,13 @@ def lab(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Show a lab's front page: its brief, and one's attempts so far."""
     spec = spec_or_404(slug)
     mine = [each for each in _attempts_of(request) if each.lab_slug == slug]
+    live = _live(slug)
     context = {
         **_lab_row(spec, mine),
+        "live_brief": "" if live is None else prose(live.spec.key, "brief.md"),
         "brief": prose(slug, "brief.md"),
         "proved": _is_proved(slug),
-        "live": _live(slug),
+        "live": live,
         "why_not": _why_not(request, spec),
         "instruments": sum(not each.is_panel for each in spec.instruments.values()),
         "cheapest": clock(min(each.cost_s for each in spec.instruments.values())),
