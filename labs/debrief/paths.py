@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from labs.specs import LabSpec
 
 _COUNTED = {2: "two", 3: "three"}
-FROM_S = -600
+MOST_BEFORE_S = 600
+
+
+def from_s(spec: LabSpec) -> int:
+    """Return from when on paths are shown: ten minutes before the page, or as far as people may see."""
+    return max(-MOST_BEFORE_S, spec.timeline.healthy_from_s)
+
+
 """The paths are drawn from ten minutes before the page."""
 
 
@@ -29,11 +36,11 @@ class Path:
     steps: tuple[Step, ...]
 
 
-def path(name: str, ends_s: int, steps: Sequence[Taken], to_s: int) -> Path:
+def path(name: str, ends_s: int, steps: Sequence[Taken], span: tuple[int, int]) -> Path:
     lane = charts.lane(
         (charts.Done(step.kind, step.number, step.at_s, step.cost_s) for step in steps),
-        from_s=FROM_S,
-        to_s=to_s,
+        from_s=span[0],
+        to_s=span[1],
     )
     return Path(name, clock(ends_s), lane, tuple(as_lines(steps)))
 
@@ -56,10 +63,13 @@ def spoken(runs: Mapping[str, Any], spec: LabSpec) -> str:
     )
 
 
-def table(runs: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
-    """Return a row every five minutes: the clock, then what each run read, in the order of ``runs``."""
+def table(runs: Mapping[str, Any], spec: LabSpec) -> tuple[tuple[str, ...], ...]:
+    """Return a row every five minutes (the lab's usual window): the clock, then what each run read, as ``runs`` are."""
+    every_s, first_s = round(spec.windows.panel_s), from_s(spec)
     by_name = {name: {int(t): v for t, v in points} for name, points in runs.items()}
-    times = sorted({t for found in by_name.values() for t in found if t >= FROM_S and t % 300 == 0})
+    times = sorted(
+        {t for found in by_name.values() for t in found if t >= first_s and t % every_s == 0}
+    )
 
     def shown(name: str, t: int) -> str:
         value = by_name[name].get(t)

@@ -65,6 +65,7 @@ def debrief(
     reference = reference_steps(spec, known["reference_steps"])
     runs = {name: known["alarm"][name] for name in ("you", "reference", "untouched")}
     last_s = max((int(points[-1][0]) for points in runs.values() if points), default=clock_s)
+    span = (paths.from_s(spec), last_s)
     log_scale = spec.signals[spec.alarm.signal].transform in {"ln", "ln1p"}
     reference_ends_s = max((step.at_s for step in reference), default=0)
     return Debrief(
@@ -84,13 +85,13 @@ def debrief(
         first=first,
         parts=parts_shown(spec, parts),
         paths_figure=charts.paths_figure(
-            runs, from_s=paths.FROM_S, to_s=last_s, target=spec.alarm.target, log_scale=log_scale
+            runs, from_s=span[0], to_s=last_s, target=spec.alarm.target, log_scale=log_scale
         ),
         paths_spoken=paths.spoken(runs, spec),
-        paths_table=paths.table(runs),
+        paths_table=paths.table(runs, spec),
         paths=(
-            paths.path("You", clock_s, steps, last_s),
-            paths.path("Reference", reference_ends_s, reference, last_s),
+            paths.path("You", clock_s, steps, span),
+            paths.path("Reference", reference_ends_s, reference, span),
         ),
         value_figure=charts.value_figure(instruments),
         value_spoken=value.spoken(instruments),
