@@ -108,7 +108,7 @@ def _card(
     last_s = max((at_s for points in runs.values() for at_s, _ in points), default=0)
     figure = charts.paths_figure(
         runs,
-        from_s=paths.FROM_S,
+        from_s=paths.from_s(spec),
         to_s=last_s,
         target=spec.alarm.target,
         log_scale=spec.signals[spec.alarm.signal].transform in {"ln", "ln1p"},
@@ -133,7 +133,7 @@ def _card(
         hurt=(now.users_hurt, left_out.users_hurt),
         figure=figure,
         spoken=paths.spoken(runs, spec),
-        table=paths.table(runs),
+        table=paths.table(runs, spec),
     )
 
 
