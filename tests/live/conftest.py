@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from labs.live import servers
+from labs.live import guard, servers
 from labs.live.boxes import box
 from labs.live.launching import launch_of
 from labs.live.servers import EngineError, Server, free_port
@@ -36,7 +36,7 @@ def pytest_ignore_collect(config: pytest.Config) -> bool | None:
 
 
 @pytest.fixture(scope="module")
-def start_engine(tmp_path_factory) -> Iterator[Callable[..., Server]]:
+def start_engine(tmp_path_factory, live_dir) -> Iterator[Callable[..., Server]]:
     """``start_engine(model, config, *flags)``: an engine that is ready, until the module is through."""
     started: list[Server] = []
 
@@ -49,7 +49,8 @@ def start_engine(tmp_path_factory) -> Iterator[Callable[..., Server]]:
         )
         port = free_port()
         log_path = tmp_path_factory.mktemp("engine") / f"{port}.log"
-        launch = launch_of(shape, config, port=port, log_path=log_path, flags=flags)
+        marks = guard.marks("test", live_dir)
+        launch = launch_of(shape, config, port=port, log_path=log_path, flags=flags, env=marks)
         started.append(servers.start(launch))
         try:
             servers.wait_ready(started[-1], within_s=START_S)
@@ -83,20 +84,16 @@ def ask() -> Callable[..., tuple[int, str]]:
 
 
 @pytest.fixture(scope="session")
-def processes_of() -> Callable[[Server], list[int]]:
-    """``processes_of(server)``: what runs in the session that the engine was started in."""
+def live_dir(tmp_path_factory) -> Path:
+    """What marks the processes of these tests."""
+    return tmp_path_factory.mktemp("live")
 
-    def session_of(place: Path) -> int | None:
-        try:
-            state, _parent, _group, session = (
-                (place / "stat").read_text().rpartition(")")[2].split()[:4]
-            )
-        except OSError:
-            return None
-        return None if state in {"Z", "X"} else int(session)
 
-    def running(server: Server) -> list[int]:
-        places = [place for place in Path("/proc").iterdir() if place.name.isdigit()]
-        return [int(place.name) for place in places if session_of(place) == server.process.pid]
+@pytest.fixture(scope="session")
+def processes(live_dir) -> Callable[[], list[int]]:
+    """``processes()``: the ids of all engines' processes, and of their guards, that these tests have running."""
+
+    def running() -> list[int]:
+        return [process.pid for process, _ in guard.marked(live_dir)]
 
     return running

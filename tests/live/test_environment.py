@@ -161,10 +161,10 @@ def test_the_steady_template_is_found_again_and_the_one_with_the_clock_is_not(ch
         assert found or cached == 0
 
 
-def test_it_ends_when_told_and_leaves_no_process(ask, engine, processes_of):
-    assert len(processes_of(engine)) >= 2
+def test_it_ends_when_told_and_leaves_no_process(ask, engine, processes):
+    assert len(processes()) >= 4
     servers.stop(engine)
     assert not engine.is_alive
-    assert processes_of(engine) == []
+    assert processes() == []
     with pytest.raises(OSError):
         ask(engine, "/health")
