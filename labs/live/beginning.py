@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING
 from labs import worlds
 from labs.incident import Incident
 from labs.live import servers
+from labs.live.chats import CHAT, chat_body
 from labs.live.clusters import LiveCluster
 from labs.live.iterations import FLAG
 from labs.live.launching import launch_of
 from labs.live.readings import real_of
 from labs.live.replicas import Replica
+from labs.live.streams import completion
+from labs.worlds import inside
+from labs.worlds.draws import Draws
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
     from labs.live.boxes import Box
     from labs.live.launching import Launch
+    from labs.live.streams import Ask
     from labs.simulator.config import EngineConfig
     from labs.specs import LabSpec
 
@@ -66,12 +71,20 @@ def waking(
         launch=launch,
         model=box.served_model_name,
         ready_within_s=ready_within_s,
+        ask=_asks(spec, seed),
     )
     name = hypothesis or worlds.hypothesis_of(spec, seed)
     world = worlds.build(spec, name, seed, kind=kind)
     incident = Incident(spec, world, world.fleet, clock_s=spec.timeline.starts_at_s)
     incident.world = replace(world, real=real_of(spec, cluster_of(incident)))
     return incident
+
+
+def _asks(spec: LabSpec, seed: int) -> Ask:
+    if spec.live is None or spec.live.asks == "completions":
+        return completion
+    shared = inside.templated(spec, Draws(spec.slug, seed)).prefix_tokens
+    return lambda request, model: (CHAT, chat_body(request, model, shared))
 
 
 def begin(incident: Incident, tell: Callable[[float, str], None]) -> None:

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from labs.live.replicas import Replica
+from labs.live.streams import completion
 from labs.live.wires import Clock, Wire
 from labs.simulator.cluster import Cluster
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from labs.live.launching import Launch
+    from labs.live.streams import Ask
     from labs.simulator.config import EngineConfig
     from labs.simulator.cost_model import CostModel
     from labs.simulator.workload import Workload
@@ -37,11 +39,13 @@ class LiveCluster(Cluster):
         model: str,
         ready_within_s: float,
         start_s: float,
+        ask: Ask = completion,
         **others: Any,
     ) -> None:
         """Make a world at ``start_s``, its engines not started; ``launch`` gives the start of a replica's engine."""
         self._launch = launch
         self._model = model
+        self._ask = ask
         self._ready_within_s = ready_within_s
         self.wire = Wire()
         self.clock = Clock.standing_at(start_s)
@@ -63,6 +67,7 @@ class LiveCluster(Cluster):
             launch=lambda knobs: self._launch(replica, knobs),
             model=self._model,
             ready_within_s=self._ready_within_s,
+            ask=self._ask,
         )
 
     @property

@@ -27,6 +27,8 @@ OF_THE_RECORD = {
     *("streams", "slots", "in-flight", "attempts", "access-log", "answer-lengths"),
 }
 """Answered by what the gateway and the scrapes have noted."""
+OF_THE_ENGINE = {"metrics", "engine-log", "steps"}
+"""Answered by the engine itself."""
 _NOT_HERE = {
     "kv-ledger": "vLLM tells how full its pool is, and not who holds it: /metrics has the usage",
     "nvidia-smi": "this box has no GPU",

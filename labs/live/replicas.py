@@ -13,7 +13,7 @@ import aiohttp
 from labs.live import servers
 from labs.live.iterations import Iteration, iterations
 from labs.live.scraping import OtherMetrics, Page, read, sample_of
-from labs.live.streams import completion_body, stream
+from labs.live.streams import completion, stream
 from labs.simulator.pauses import NEVER
 from labs.simulator.request import Request, Status
 from labs.simulator.telemetry import Process, Sample
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from labs.live.launching import Launch
+    from labs.live.streams import Ask
     from labs.live.wires import Clock, Strand, Wire
     from labs.simulator.config import EngineConfig
     from labs.simulator.cost_model import CostModel
@@ -54,6 +55,7 @@ class Replica:
         launch: Callable[[EngineConfig], Launch],
         model: str,
         ready_within_s: float,
+        ask: Ask = completion,
     ) -> None:
         self.config = config
         self.cost = cost
@@ -78,6 +80,7 @@ class Replica:
         self._clock = clock
         self._launch = launch
         self._model = model
+        self._ask = ask
         self._ready_within_s = ready_within_s
         self._streams: dict[int, Strand] = {}
         self._ended: deque[Request] = deque()
@@ -228,8 +231,8 @@ class Replica:
         if self.server is None or self._restarting is not None:
             self._held.append(request)
             return
-        body = completion_body(request, self._model)
-        url = f"{self.server.base_url}/v1/completions"
+        path, body = self._ask(request, self._model)
+        url = f"{self.server.base_url}{path}"
         self._streams[request.index] = self._wire.spawn(self._follow(url, body, request))
 
     async def _follow(self, url: str, body: dict[str, Any], request: Request) -> None:

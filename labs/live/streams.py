@@ -23,6 +23,10 @@ FIRST_ID, LAST_ID = 6, 400
 """Token ids of prompts: past the special ones, within the vocabulary of the smallest model."""
 OK = 200
 KEPT_BODY = 2_000
+COMPLETIONS = "/v1/completions"
+
+type Ask = Callable[[Request, str], tuple[str, dict[str, Any]]]
+"""(a request, the model's name) -> the path and the body that its client sends."""
 
 
 def token_ids(name: str, count: int) -> list[int]:
@@ -39,15 +43,19 @@ def prompt_of(request: Request) -> list[int]:
 
 
 def completion_body(request: Request, model: str) -> dict[str, Any]:
-    """Return the body of a streamed completion of exactly ``max_tokens`` tokens, unless the context ends sooner.
+    """Return the body of a streamed completion of exactly ``max_tokens`` tokens, unless the context ends sooner."""
+    had = token_ids(f"outputs:{request.request_id}", request.num_output_tokens)
+    return {"prompt": prompt_of(request) + had, **asked(request, model)}
+
+
+def asked(request: Request, model: str) -> dict[str, Any]:
+    """Return what every body says beside its prompt.
 
     What a request has had before its engine was restarted is part of its prompt now, and is not asked for again.
     """
-    had = request.num_output_tokens
-    body = {
+    body: dict[str, Any] = {
         "model": model,
-        "prompt": prompt_of(request) + token_ids(f"outputs:{request.request_id}", had),
-        "max_tokens": max(1, request.max_tokens - had),
+        "max_tokens": max(1, request.max_tokens - request.num_output_tokens),
         "ignore_eos": True,
         "temperature": 0,
         "stream": True,
@@ -56,6 +64,11 @@ def completion_body(request: Request, model: str) -> dict[str, Any]:
     if request.priority:
         body["priority"] = request.priority
     return body
+
+
+def completion(request: Request, model: str) -> tuple[str, dict[str, Any]]:
+    """Return the path and the body of a request that sends token ids."""
+    return COMPLETIONS, completion_body(request, model)
 
 
 async def stream(
@@ -124,7 +137,7 @@ async def _read(
         usage = event.get("usage")
         if usage:
             request.num_output_tokens = had + int(usage["completion_tokens"])
-        if event.get("choices"):
+        if event.get("choices") and "role" not in event["choices"][0].get("delta", {}):
             _token(request, now_ps())
             if request.is_cancelled:
                 return True
