@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import BaseCommand, CommandError
 
 from labs import plays, pool, worlds
-from labs.catalogue import labs
+from labs.catalogue import lab, labs, live_keys
 from labs.cheats import cheats
 from labs.incident import clock
 from labs.marking.constants import WEIGHTS
@@ -41,9 +41,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         del args
         slug, name, position = options["lab"], options["play"], options["seed"]
-        if slug not in labs():
-            raise CommandError(f"no lab {slug!r}; there are: {', '.join(labs())}")
-        spec = labs()[slug]
+        if slug not in (*labs(), *live_keys()):
+            raise CommandError(f"no lab {slug!r}; there are: {', '.join((*labs(), *live_keys()))}")
+        spec = lab(slug)
         try:
             seeds, table = pool.admitted(slug), pool.table(slug)
             script = _script(spec, name)
@@ -95,7 +95,7 @@ class Command(BaseCommand):
 def _script(spec: LabSpec, name: str) -> plays.Play:
     """Return one of the lab's own plays, or a cheat of all labs. Raises PlayError for neither."""
     if not name.startswith(CHEAT):
-        return plays.load_play(spec.slug, name.removeprefix(COUNTEREXAMPLE))
+        return plays.load_play(spec.key, name.removeprefix(COUNTEREXAMPLE))
     known = {each.name: each for each in cheats(spec)}
     if name.removeprefix(CHEAT) not in known:
         raise plays.PlayError(f"there is no {name!r}; this lab has {', '.join(known)}")
