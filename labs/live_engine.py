@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 
 from labs import live_records, live_sweep
 from labs.incident import advance
@@ -119,14 +119,16 @@ class EngineSession:
         advance(world, until_s, watching)
 
     def stop(self) -> None:
-        """Store what was seen, and end the load and every engine."""
+        """End the load and every engine, and store what was seen until then."""
         if self.incident is None:
             return
         try:
-            if self.came_to_page:
-                self._store()
+            # Before the streams are cut off: nobody's client has left.
+            record = self._taken() if self.came_to_page else None
         finally:
             beginning.cluster_of(self.incident).close()
+        if record is not None:
+            self._store_at_last(record)
 
     # ---------------------------------------------------------------------------------- its world
 
@@ -149,14 +151,28 @@ class EngineSession:
             return
         self.kept_at = time.monotonic()
         try:
-            self._store()
+            live_records.store(self.attempt, self._taken())
         except DatabaseError:
             logger.exception("the record of %s is stored later", self.attempt)
 
-    def _store(self) -> None:
-        live_records.store(
-            self.attempt, self._world(), box=settings.LIVE_BOX, profile=settings.LIVE_PROFILE
+    def _taken(self) -> dict[str, Any]:
+        return live_records.taken(
+            self._world(), box=settings.LIVE_BOX, profile=settings.LIVE_PROFILE
         )
+
+    def _store_at_last(self, record: dict[str, Any]) -> None:
+        """Store the whole record; a database that is away is waited for, as long as a holder may be silent."""
+        give_up_at = time.monotonic() + settings.LIVE_SILENCE_S / 2
+        while True:
+            try:
+                live_records.store(self.attempt, record)
+            except DatabaseError:
+                connection.close()
+                if time.monotonic() >= give_up_at:
+                    raise
+                time.sleep(ASK_EVERY_S)
+            else:
+                return
 
     def _while(self, action: Action | None) -> None:
         """Look after each moment of an action: whether there is an engine, and whether it was cancelled."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from labs import worlds
 from labs.live import records
@@ -13,6 +13,8 @@ from labs.simulator.config import EngineConfig
 from labs.worlds import Fleet
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from labs.incident import Incident
     from labs.models import Attempt
 
@@ -21,19 +23,21 @@ class NoRecord(LookupError):  # noqa: N818
     """A live attempt whose world left no record: its engine never came to the page, or its box was lost."""
 
 
-def store(attempt: Attempt, world: Incident, *, box: str, profile: str) -> None:
-    """Write what was seen of a live world, over what an earlier engine of the attempt left."""
+def taken(world: Incident, *, box: str, profile: str) -> dict[str, Any]:
+    """Return what was seen of a live world until now, as the fields of its row."""
     raw = records.bytes_of(records.dump(world, about={"box": box, "profile": profile}))
-    LiveRecord.objects.update_or_create(
-        attempt=attempt,
-        defaults={
-            "box": box,
-            "profile": profile,
-            "fleet": asdict(world.fleet),
-            "blob": zlib.compress(raw, level=6),
-            "digest": records.digest_of(raw),
-        },
-    )
+    return {
+        "box": box,
+        "profile": profile,
+        "fleet": asdict(world.fleet),
+        "blob": zlib.compress(raw, level=6),
+        "digest": records.digest_of(raw),
+    }
+
+
+def store(attempt: Attempt, record: Mapping[str, Any]) -> None:
+    """Write a record that was taken, over what was written of the attempt before."""
+    LiveRecord.objects.update_or_create(attempt=attempt, defaults=dict(record))
 
 
 def incident_of(attempt: Attempt) -> Incident:
