@@ -1,0 +1,65 @@
+"""Step costs from measured steps: what was put in comes out."""
+
+import random
+
+import pytest
+
+from labs.live.calibration import Step, fit, steps_of
+from labs.live.iterations import Iteration
+
+
+def made(noise=0.0, *, base=10.0, kv_us=2.0, prefill=0.5, sequence=0.4):
+    """Steps of many kinds with these costs, milliseconds."""
+    stream = random.Random("steps")
+    steps = []
+    for sequences in (1, 2, 4, 7, 12, 20, 32):
+        for prompt in (0, 0, 0, 64 * sequences):
+            kv = sequences * stream.randrange(64, 600)
+            took = base + kv * kv_us / 1000 + prompt * prefill + sequences * sequence
+            steps.append(Step(took * (1 + noise * stream.uniform(-1, 1)), kv, prompt, sequences))
+    return steps
+
+
+def test_the_costs_that_made_the_steps_are_found():
+    found = fit(made())
+    assert (found.base_ms, found.kv_us_per_token) == pytest.approx((10.0, 2.0))
+    assert (found.prefill_ms_per_token, found.sequence_ms) == pytest.approx((0.5, 0.4))
+    assert found.median_error == pytest.approx(0.0, abs=1e-9)
+    assert found.steps == 28
+
+
+def test_noise_moves_the_costs_little_and_shows_as_error():
+    found = fit(made(noise=0.1))
+    assert found.prefill_ms_per_token == pytest.approx(0.5, rel=0.1)
+    assert 0.01 < found.median_error < 0.1
+
+
+def test_no_cost_is_below_nothing():
+    found = fit(made(kv_us=-0.5))
+    assert found.kv_us_per_token == 0.0
+    assert min(found.base_ms, found.prefill_ms_per_token, found.sequence_ms) >= 0
+
+
+def test_too_few_steps_are_refused():
+    with pytest.raises(ValueError, match="3 steps are too few"):
+        fit(made()[:3])
+
+
+def test_the_fit_is_given_to_the_simulator_in_its_own_units():
+    cost = fit(made()).cost()
+    assert cost.base_ps == pytest.approx(10e9)
+    assert cost.per_kv_token_ps == pytest.approx(2e6)
+    assert cost.per_prefill_token_ps == pytest.approx(5e8)
+
+
+def test_what_a_batch_took_besides_its_steps_is_shared_out_and_its_end_is_left_out():
+    batch = [
+        Iteration(0, 1, 64, 0, 30.0),
+        Iteration(1, 1, 64, 1, 40.0),
+        Iteration(2, 0, 0, 2, 10.0),
+        Iteration(3, 0, 0, 1, 8.0),
+    ]
+    steps = steps_of(batch, wall_ms=100.0, requests=2)
+    assert [each.took_ms for each in steps] == [33.0, 43.0, 13.0]
+    assert [each.kv_tokens for each in steps] == [64, 129, 131]
+    assert [each.sequences for each in steps] == [1, 2, 2]
