@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import random
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,9 +57,11 @@ class Fit:
     """How many steps it is fitted to."""
     median_error: float
     """Median of |fitted - measured| / measured."""
+    jitter: tuple[float, ...] = ()
+    """What a decode step took, as a client of it saw, over what was fitted; one for each measured step, rising."""
 
     def cost(self) -> CostModel:
-        """Return it as the simulator takes it. Nobody told which part of a step reads the weights."""
+        """Return the costs as the simulator takes them. Nobody told which part of a step reads the weights."""
         return CostModel(
             base_ps=round(self.base_ms * PS_PER_MS),
             weight_read_ps=0,
@@ -65,6 +69,44 @@ class Fit:
             per_prefill_token_ps=round(self.prefill_ms_per_token * PS_PER_MS),
             per_sequence_ps=round(self.sequence_ms * PS_PER_MS),
         )
+
+    def with_jitter(self, seed: str) -> CostModel:
+        """Return the costs with the spread of measured steps: each decode step is as much longer as one of them was."""
+        steady = self.cost()
+        return Jittered(
+            steady.base_ps,
+            steady.weight_read_ps,
+            steady.per_kv_token_ps,
+            steady.per_prefill_token_ps,
+            steady.per_sequence_ps,
+            jitter=self.jitter,
+            stream=random.Random(seed),
+        )
+
+    def decode_ms(self, kv_tokens: int, sequences: int) -> float:
+        """Return what a step without prefill takes."""
+        return self.base_ms + self.kv_us_per_token * kv_tokens / 1000 + self.sequence_ms * sequences
+
+
+@dataclass(slots=True, frozen=True)
+class Jittered(CostModel):
+    """Step costs that spread: for an engine that runs every step by itself (``closed_form=False``)."""
+
+    jitter: tuple[float, ...] = ()
+    stream: random.Random = field(default_factory=random.Random, compare=False)
+
+    def step_ps(self, *, kv_tokens: int, prefill_tokens: int, sequences: int, tokens: int) -> int:
+        """Return the time of one step, picoseconds; of a decode step, with a draw of the spread."""
+        took_ps = CostModel.step_ps(
+            self,
+            kv_tokens=kv_tokens,
+            prefill_tokens=prefill_tokens,
+            sequences=sequences,
+            tokens=tokens,
+        )
+        if prefill_tokens or not self.jitter:
+            return took_ps
+        return round(took_ps * self.stream.choice(self.jitter))
 
 
 def steps_of(batch: Sequence[Iteration], wall_ms: float, requests: int) -> list[Step]:
@@ -135,15 +177,34 @@ def calibrate(
 ) -> Fit:
     """Run the batches on an engine that logs its iterations and has an ample pool, and fit its costs."""
     measured: list[Step] = []
+    seen: list[tuple[float, int, int]] = []
     for number, (count, prompt, output) in enumerate((WARM_UP, *BATCHES)):
         if tell is not None:
             tell(number / len(BATCHES), f"Measuring steps: {count} requests of {prompt} tokens")
-        seen = log_path.stat().st_size
+        at = log_path.stat().st_size
         requests = [Request(f"calibrate-{number}-{i}", 0.0, prompt, output) for i in range(count)]
         drive = driving.drive(base_url, requests, model=model, scrape_every_s=1.0)
         with log_path.open("rb") as log:
-            log.seek(seen)
+            log.seek(at)
             batch = list(iterations(log.read().decode(errors="replace")))
         if number:
             measured += steps_of(batch, 1000 * drive.wall_s, count)
-    return fit(measured)
+            seen += gaps_of(list(drive.tokens_ps.values()), prompt)
+    found = fit(measured)
+    ratios = (took_ms / found.decode_ms(kv, sequences) for took_ms, kv, sequences in seen)
+    return replace(found, jitter=tuple(sorted(ratios)))
+
+
+def gaps_of(tokens_ps: Sequence[Sequence[int]], prompt_tokens: int) -> list[tuple[float, int, int]]:
+    """Return (milliseconds, KV tokens, sequences) of the steps of a batch as the first of its clients saw them.
+
+    From when every stream had begun until the first one ended: all decode then, and a step is a gap.
+    """
+    from_ps = max(each[0] for each in tokens_ps)
+    to_ps = min(each[-1] for each in tokens_ps)
+    first, count = tokens_ps[0], len(tokens_ps)
+    return [
+        ((b - a) / PS_PER_MS, count * (prompt_tokens + number), count)
+        for number, (a, b) in enumerate(pairwise(first), start=1)
+        if from_ps <= a and b <= to_ps
+    ]

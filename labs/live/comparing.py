@@ -6,12 +6,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from labs.instruments.signals import quantile
 from labs.live import calibration, comparison, driving, iterations, servers
 from labs.live.launching import launch_of
 from labs.simulator.config import EngineConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from labs.live.boxes import Box
@@ -58,7 +59,7 @@ class Comparison:
         return {
             "scenario": self.scenario.name,
             "title": self.scenario.title,
-            "fit": asdict(self.fit),
+            "fit": {**asdict(self.fit), "jitter": spread_of(self.fit.jitter)},
             "runs": [
                 {
                     "name": each.run.name,
@@ -71,6 +72,12 @@ class Comparison:
                 for each in self.runs
             ],
         }
+
+
+def spread_of(jitter: Sequence[float]) -> dict[str, float]:
+    """Return how measured decode steps spread around what was fitted: quantiles of their ratio."""
+    shares = {"p5": 0.05, "p50": 0.5, "p95": 0.95, "p99": 0.99, "most": 1.0}
+    return {name: round(quantile(jitter, share) or 0.0, 3) for name, share in shares.items()}
 
 
 def compare(scenario: Scenario, box: Box, *, folder: Path, tell: Tell) -> Comparison:
@@ -86,7 +93,8 @@ def compare(scenario: Scenario, box: Box, *, folder: Path, tell: Tell) -> Compar
     found: list[Compared] = []
     for number, run in enumerate(scenario.runs):
         tell(number / len(scenario.runs), f"{run.name}: {run.title}")
-        simulated = comparison.simulate(scenario, run, fit.cost())
+        cost = fit.with_jitter(f"{scenario.name}:{run.name}")
+        simulated = comparison.simulate(scenario, run, cost)
         live = _live(scenario, run, box, folder / f"run-{run.name}.log", tell)
         found.append(
             Compared(run, simulated, live, tuple(comparison.rows(scenario, simulated, live)))

@@ -129,8 +129,8 @@ def rows(scenario: Scenario, simulated: Measured, live: Measured) -> list[Row]:
 
 
 def simulate(scenario: Scenario, run: Run, cost: CostModel) -> Measured:
-    """Serve a run's requests on the simulator. Raises ValueError if they do not end within an hour of its time."""
-    engine = Engine(run.config, cost, sample_every_s=0.25)
+    """Serve a run's requests on the simulator, step by step. Raises ValueError if they do not end within an hour of its time."""
+    engine = Engine(run.config, cost, sample_every_s=0.25, closed_form=False)
     steps: list[StepRecord] = []
     engine.on_step = steps.append
     requests = scenario.fresh()

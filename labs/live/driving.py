@@ -28,6 +28,8 @@ class Drive:
     requests: list[Request]
     samples: list[Sample] = field(default_factory=list)
     wall_s: float = 0.0
+    tokens_ps: dict[str, list[int]] = field(default_factory=dict)
+    """When each token came, by the id of its request; picoseconds."""
 
 
 def drive(
@@ -70,7 +72,9 @@ async def _drive(
 
         async def one(request: Request, body: dict[str, object]) -> None:
             await asyncio.sleep(max(0.0, request.arrival_s - now_ps() / PS_PER_S))
-            await stream(session, f"{base_url}/v1/completions", body, request, now_ps)
+            came = found.tokens_ps.setdefault(request.request_id, [])
+            url = f"{base_url}/v1/completions"
+            await stream(session, url, body, request, now_ps, heard=came.append)
 
         await scrape()
         watching = asyncio.create_task(scrapes())

@@ -77,10 +77,12 @@ async def stream(
     body: dict[str, Any],
     request: Request,
     now_ps: Callable[[], int],
+    *,
+    heard: Callable[[int], None] = lambda at_ps: None,
 ) -> None:
     """Send a request and follow its answer until it ends; everything seen is noted on ``request``.
 
-    Never raises for what the engine does; cancelling the task closes the connection, as a client that leaves does.
+    ``heard`` is told when each token came. Never raises for what the engine does; cancelling the task closes the connection, as a client that leaves does.
     """
     request.status = Status.RUNNING
     try:
@@ -90,7 +92,7 @@ async def stream(
                 text = await answer.text()
                 _ended(request, now_ps(), Status.ABORTED, "error", refusal=text[:KEPT_BODY])
                 return
-            whole = await _read(answer, request, now_ps)
+            whole = await _read(answer, request, now_ps, heard)
     except asyncio.CancelledError:
         request.client_left_ps = now_ps()
         _ended(request, request.client_left_ps, Status.ABORTED, "abort")
@@ -120,7 +122,10 @@ def _ended(request: Request, at_ps: int, status: Status, reason: str, *, refusal
 
 
 async def _read(
-    answer: aiohttp.ClientResponse, request: Request, now_ps: Callable[[], int]
+    answer: aiohttp.ClientResponse,
+    request: Request,
+    now_ps: Callable[[], int],
+    heard: Callable[[int], None],
 ) -> bool:
     """Note each token as it comes; return whether the stream came to its end."""
     had = request.num_output_tokens
@@ -138,7 +143,9 @@ async def _read(
         if usage:
             request.num_output_tokens = had + int(usage["completion_tokens"])
         if event.get("choices") and "role" not in event["choices"][0].get("delta", {}):
-            _token(request, now_ps())
+            at_ps = now_ps()
+            _token(request, at_ps)
+            heard(at_ps)
             if request.is_cancelled:
                 return True
     return False

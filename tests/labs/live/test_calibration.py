@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from labs.live.calibration import Step, fit, steps_of
+from labs.live.calibration import Fit, Step, fit, gaps_of, steps_of
 from labs.live.iterations import Iteration
 
 
@@ -63,3 +63,21 @@ def test_what_a_batch_took_besides_its_steps_is_shared_out_and_its_end_is_left_o
     assert [each.took_ms for each in steps] == [33.0, 43.0, 13.0]
     assert [each.kv_tokens for each in steps] == [64, 129, 131]
     assert [each.sequences for each in steps] == [1, 2, 2]
+
+
+def test_gaps_are_those_between_the_last_beginning_and_the_first_end():
+    ms = 10**9
+    first = [10 * ms, 30 * ms, 42 * ms, 54 * ms, 66 * ms]
+    second = [30 * ms, 42 * ms, 54 * ms]
+    assert gaps_of([first, second], 64) == [(12.0, 132, 2), (12.0, 134, 2)]
+
+
+def test_steps_spread_as_measured_ones_did_and_prefill_does_not():
+    made_of = Fit(10.0, 0.0, 1.0, 0.0, 4, 0.0, jitter=(0.5, 1.0, 3.0))
+    cost, again = made_of.with_jitter("seed"), made_of.with_jitter("seed")
+    decode = {"kv_tokens": 100, "prefill_tokens": 0, "sequences": 2, "tokens": 2}
+    took = [cost.step_ps(**decode) for _ in range(50)]
+    assert set(took) == {5 * 10**9, 10**10, 3 * 10**10}
+    assert took == [again.step_ps(**decode) for _ in range(50)]
+    prefill = {"kv_tokens": 100, "prefill_tokens": 64, "sequences": 2, "tokens": 66}
+    assert cost.step_ps(**prefill) == 74 * 10**9
