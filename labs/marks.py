@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -25,6 +25,8 @@ from labs.models import Action, Attempt, KeptReruns, MarkChange, Review
 from labs.rules import rules_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from labs.incident import Incident, Progress
     from labs.judgement import Judgement
     from labs.log import Entry
@@ -92,11 +94,13 @@ def simulated(
     reference = plays.reference_route(spec, seed, progress=progress)
     runs = reruns.rerun(spec, truth, seed, log, reference=reference, progress=progress)
     if attempt.is_live:
-        runs = _watched(runs, log, left)
+        runs = _watched(runs, log, left, attempt.panel)
     return reruns.Kept(runs, reference, left.world.cluster.digest()), truth
 
 
-def _watched(runs: reruns.Reruns, log: list[Entry], left: Incident) -> reruns.Reruns:
+def _watched(
+    runs: reruns.Reruns, log: list[Entry], left: Incident, panel: Mapping[str, Any]
+) -> reruns.Reruns:
     """Put the world that was watched in the place of the one that is run again, if it was watched long enough.
 
     Else its engine was gone too early: then the mark stands on the simulated one, which is told by its digest.
@@ -112,8 +116,15 @@ def _watched(runs: reruns.Reruns, log: list[Entry], left: Incident) -> reruns.Re
         since_s=changes[0].at_s if changes else None,
         parameter=now.parameter,
         in_force=now.in_force,
+        users_hurt=_hurt_by(panel, done_s),
     )
     return recorded.with_watched(runs, twin)
+
+
+def _hurt_by(panel: Mapping[str, Any], done_s: int) -> int | None:
+    """Return how many users the room showed as hurt at "done"; None if it showed none of them."""
+    shown = [hurt for at_s, hurt, _ in panel.get("hurt", []) if at_s <= done_s]
+    return shown[-1] if shown else None
 
 
 def keep(attempt: Attempt, kept: reruns.Kept, truth: str) -> None:

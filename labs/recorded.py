@@ -30,10 +30,12 @@ def told_twin(
     since_s: int | None,
     parameter: float | None,
     in_force: tuple[Atom, ...],
+    users_hurt: int | None = None,
 ) -> ToldTwin:
     """Return what a record shows of the window after "done", in the words in which re-runs are told.
 
     A trigger that comes again is not replayed on a real engine: that the cause is gone is its state at the window's end.
+    ``users_hurt`` is how many were by "done", as it was seen then: a record knows who was hurt later as well.
     """
     spec = record.spec
     from_s = done_s + spec.mitigation.settle_s
@@ -48,7 +50,9 @@ def told_twin(
         cause_gone=all(each.holds(values[each.signal]) for each in predicates),
         lost_share=lost_share(sent_between(cluster, float(lost_from_s), float(to_s))),
         alarm=tuple(incident.alarm_series(at_end, from_s=spec.timeline.healthy_from_s)),
-        users_hurt=incident.users_hurt(replace(record, clock_s=done_s), 0.0, float(done_s)),
+        users_hurt=incident.users_hurt(replace(record, clock_s=done_s), 0.0, float(done_s))
+        if users_hurt is None
+        else users_hurt,
         parameter=parameter,
         digest=cluster.digest(),
         in_force=in_force,
