@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 KINDS = (Action.Kind.PREDICT, Action.Kind.COMMAND, Action.Kind.DIAGNOSE, Action.Kind.EXPLAIN)
 """Of the log, what marking reads."""
+NO_RECORD = (
+    "Nothing of this attempt's world was kept: its engine's machine was lost before it stored a record, so there is "
+    "nothing to mark. Take the page again."
+)
 
 
 def log_of(attempt: Attempt, *, before_seq: int) -> list[Entry]:
@@ -48,7 +52,11 @@ def mark_attempt(action: Action, progress: Progress) -> bool:
     """Judge the attempt of a FINISH action and store the mark; False if the action is no longer this try's."""
     attempt = action.attempt
     log = log_of(attempt, before_seq=action.seq)
-    kept, truth = simulated(attempt, log, left_by(action, progress), progress)
+    try:
+        left = left_by(action, progress)
+    except live_records.NoRecord:
+        return _without_record(action)
+    kept, truth = simulated(attempt, log, left, progress)
     judgement = judged(attempt, log, kept, truth, tables.table_for(attempt.spec, progress))
     now = timezone.now()
     with transaction.atomic():
@@ -76,6 +84,25 @@ def mark_attempt(action: Action, progress: Progress) -> bool:
         if explained and any(entry.kind == "explain" for entry in log):
             Review.objects.get_or_create(attempt=attempt, reading=1)
     return True
+
+
+def _without_record(action: Action) -> bool:
+    """End the marking of a live attempt of whose world nothing was kept: it is not graded, and says why."""
+    now = timezone.now()
+    with transaction.atomic():
+        own = Action.objects.filter(pk=action.pk, tries=action.tries)
+        outcome = {"kind": "mark", "text": NO_RECORD}
+        done = own.move(
+            Action.Status.RUNNING, Action.Status.DONE, outcome=outcome, doing="", done_at=now
+        )
+        if done:
+            Attempt.objects.filter(pk=action.attempt_id).move(
+                Attempt.Status.MARKING,
+                Attempt.Status.NOT_GRADED,
+                mark={"graded": False, "reason": NO_RECORD},
+                finished_at=now,
+            )
+    return done
 
 
 def left_by(action: Action, progress: Progress) -> Incident:

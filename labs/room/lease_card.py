@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.utils import timezone
 
-from labs import lease_order, leases
+from labs import lease_order, lease_quotas, leases
 from labs.lease_words import span
 from labs.models import Lease
 
@@ -67,7 +67,9 @@ def card_of(attempt: Attempt) -> LeaseCard:
     lease = leases.of_attempt(attempt)
     may_ask = attempt.is_open and not leases.at_page(attempt.pk)
     if lease is None:
-        return LeaseCard(None, "No engine is asked for", can_ask=may_ask)
+        refused = lease_quotas.why_not(attempt) if may_ask else ""
+        words = (refused,) if refused else ()
+        return LeaseCard(None, "No engine is asked for", words, can_ask=may_ask)
     if lease.is_ended:
         heading = lease.get_end_reason_display()
         return LeaseCard(lease, heading, (lease.end_text,), can_ask=may_ask)

@@ -18,6 +18,7 @@ from labs.catalogue import lab
 from labs.console import parse
 from labs.models import Action, Attempt, KeptReruns, LiveRecord
 from tests.factories import AttemptFactory
+from tests.labs.in_the_room import text
 
 pytestmark = pytest.mark.django_db
 Kind, Status = Action.Kind, Action.Status
@@ -103,13 +104,15 @@ def test_an_engine_that_was_gone_too_early_leaves_the_simulated_re_run(finished,
     assert after.now.digest == LiveRecord.objects.get(attempt=attempt).digest
 
 
-def test_without_a_record_nothing_is_graded_and_nobody_gets_a_zero(finished):
+def test_without_a_record_nothing_is_graded_and_nobody_gets_a_zero(finished, learner_client):
     action = finished(None)
-    for _ in range(worker.MAX_TRIES):
-        attempt = marked(action)
-    assert attempt.status == "not_graded"
-    assert not attempt.mark
-    assert action.attempt.actions.get(kind=Kind.FINISH).status == Status.FAILED
+    attempt = marked(action)
+    assert (attempt.status, attempt.total) == ("not_graded", None)
+    assert attempt.mark["reason"].startswith("Nothing of this attempt's world was kept: ")
+    assert action.attempt.actions.get(kind=Kind.FINISH).status == Status.DONE
+    page = text(learner_client.get(attempt.get_absolute_url()))
+    assert "Nothing of this attempt’s world was kept" in page.replace("&#x27;", "’")
+    assert "This is not a zero" in page
 
 
 def test_marking_a_live_attempt_again_needs_its_record_and_no_checkpoint(finished, monkeypatch):
