@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection
 
 from labs import live_records, live_sweep
 from labs.incident import advance
-from labs.live import beginning, boxes, guard, servers
+from labs.live import beginning, boxes, guard, offering, servers
 from labs.live_session import EngineLost
 from labs.models import Action
 from labs.worker import Stopped, Worlds
@@ -66,8 +66,9 @@ class EngineSession:
         """Return the guards of its engines, each with its start."""
         found: dict[str, list[int]] = {}
         for replica, each in enumerate(self._replicas()):
-            if each.server is not None:
-                seen = guard.process(each.server.process.pid)
+            process = None if each.server is None else each.server.process
+            if process is not None:
+                seen = guard.process(process.pid)
                 if seen is not None:
                     found[f"engine-{replica}"] = [seen.pid, seen.started]
         return found
@@ -91,6 +92,8 @@ class EngineSession:
                 ready_within_s=settings.LIVE_START_S,
             )
             beginning.begin(self.incident, tell)
+        except offering.NotServed as exc:
+            raise EngineLost(f"This box cannot play the incident: {exc}.") from exc
         except (servers.EngineError, boxes.BoxError, LookupError) as exc:
             raise EngineLost(str(exc)) from exc
 
@@ -126,7 +129,14 @@ class EngineSession:
             # Before the streams are cut off: nobody's client has left.
             record = self._taken() if self.came_to_page else None
         finally:
-            beginning.cluster_of(self.incident).close()
+            cluster = beginning.cluster_of(self.incident)
+            cluster.close()
+            for problem in cluster.not_undone:
+                logger.error(
+                    "lease %s: not undone, and tried again by every sweep: %s",
+                    self.lease_id,
+                    problem,
+                )
         if record is not None:
             self._store_at_last(record)
 
@@ -195,7 +205,10 @@ class EngineSession:
             self._require_engine()
             tell(share, doing)
 
-        advance(world, 0, running)
+        try:
+            advance(world, 0, running)
+        except servers.EngineError as exc:  # A world without its fault would be another one.
+            raise EngineLost(str(exc)) from exc
         self.came_to_page = True
         return beginning.at_now(world)
 

@@ -9,6 +9,7 @@ from labs import worlds
 from labs.console import VERBS, Command
 from labs.incident.changes import (
     CHANGE_VERBS,
+    NotDone,
     apply,
     carry_out,
     cost_key,
@@ -202,7 +203,10 @@ def _change(
             f"That costs {clock(cost_s)} and {clock(left_s)} is left on the incident clock.",
             start_s,
         )
-    carry_out(incident, operation, number)
+    try:
+        carry_out(incident, operation, number)
+    except NotDone as exc:
+        return Outcome("refused", str(exc), start_s)
     advance(incident, start_s + cost_s, progress)
     return Outcome("change", describe(operation), incident.clock_s, cost_s, operation=operation)
 

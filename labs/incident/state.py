@@ -9,8 +9,9 @@ from labs import worlds
 from labs.instruments.signals import View, Windows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from labs.incident.changes.kinds import Kind
     from labs.specs import LabSpec
     from labs.worlds import Fleet, World
 
@@ -41,6 +42,8 @@ class Incident:
     fleet: Fleet
     clock_s: int = 0
     changes: list[Change] = field(default_factory=list)
+    kinds: Mapping[str, Kind] | None = None
+    """What each verb does to this world, where its engines are real; else ``changes.KINDS``."""
 
     @property
     def view(self) -> View:

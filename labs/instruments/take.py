@@ -78,6 +78,8 @@ def take(view: View, command: Command) -> Shown:
         return Shown(filtered(dashboards.text(drawn), command.filters), signals, drawn)
     source = SOURCES[command.verb]
     told = None if view.real is None else view.real(view.now_s, view.replica, command)
+    if isinstance(told, Shown):
+        return told
     whole = source.text(view, command) if told is None else told
     text = filtered(whole, command.filters)
     lines = text.splitlines()
@@ -108,7 +110,8 @@ def free_answer(view: View, command: Command) -> str:
     """
     replica = _replica(view, command)
     if view.real is not None:
-        return view.real(view.now_s, replica, command) or REFUSED
+        answer: str = view.real(view.now_s, replica, command) or REFUSED
+        return answer
     engine = view.cluster.engines[replica]
     if process_at(engine, view.now_s) is None:
         return REFUSED

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from labs import worlds
 from labs.incident import Incident
-from labs.live import servers
+from labs.live import boxes, offering, servers
+from labs.live.attached import AttachedReplica
+from labs.live.changing import kinds_of
 from labs.live.chats import CHAT, chat_body
 from labs.live.clusters import LiveCluster
+from labs.live.faults.of_worlds import BY_LOAD
 from labs.live.iterations import FLAG
 from labs.live.launching import launch_of
+from labs.live.machines import faults_of, machine_of
 from labs.live.readings import real_of
 from labs.live.replicas import Replica
 from labs.live.streams import completion
@@ -20,14 +24,17 @@ from labs.worlds import inside
 from labs.worlds.draws import Draws
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from labs.live.boxes import Box
     from labs.live.launching import Launch
+    from labs.live.offering import Played
     from labs.live.streams import Ask
     from labs.simulator.config import EngineConfig
+    from labs.simulator.faults import Fault
     from labs.specs import LabSpec
+    from labs.worlds import World
 
 __all__ = ["Replica", "at_now", "begin", "cluster_of", "waking"]
 
@@ -48,12 +55,25 @@ def waking(
     """Return the incident of a seed with no engine started yet, standing where its world begins.
 
     ``spec`` is a lab at the scale of the box; ``folder`` gets the engines' logs; ``marks`` are for the sweep and
-    ``ledger`` is what an engine's guard undoes. Whoever
-    calls this calls ``cluster_of(incident).close()`` at the end, however it went.
+    ``ledger`` is what an engine's guard undoes: a box with GPUs needs both. Whoever calls this calls
+    ``cluster_of(incident).close()`` at the end, however it went. Raises NotServed for a world that the box cannot play.
     """
     needs = spec.live
     if needs is None:
         raise ValueError(f"{spec.slug} says nothing of real engines")
+    name = hypothesis or worlds.hypothesis_of(spec, seed)
+    if box.devices:
+        if marks is None or ledger is None:
+            raise ValueError("what is done to GPUs needs the marks of a lease, and its ledger")
+        return _on_gpus(
+            offering.play(offering.offer(spec, box), name, seed),
+            folder=folder,
+            marks=marks,
+            ledger=ledger,
+            ready_within_s=ready_within_s,
+        )
+    if box.url:
+        offering.play(offering.offer(spec, box), name, seed)
 
     def launch(replica: int, config: EngineConfig) -> Launch:
         return launch_of(
@@ -72,11 +92,52 @@ def waking(
         model=box.served_model_name,
         ready_within_s=ready_within_s,
         ask=_asks(spec, seed),
+        made=partial(AttachedReplica, url=boxes.address(box)) if box.url else Replica,
     )
-    name = hypothesis or worlds.hypothesis_of(spec, seed)
-    world = worlds.build(spec, name, seed, kind=kind)
+    return _live(spec, worlds.build(spec, name, seed, kind=kind), is_ours=not box.url)
+
+
+def _on_gpus(
+    played: Played,
+    *,
+    folder: Path,
+    marks: Mapping[str, str],
+    ledger: Path,
+    ready_within_s: float,
+) -> Incident:
+    """Return the incident of a world whose faults are made on a box: what ``live LAB --on BOX --dry-run`` prints."""
+    spec = played.offer.spec
+    if spec.fleet.memory is not None:
+        raise offering.NotServed("its ranks' memory is followed, and no real engine tells of it")
+    machine = machine_of(played, folder=folder, marks=marks, ledger=ledger)
+    acts = faults_of(played, machine)
+
+    def kind(
+        *args: Any, faults: Sequence[tuple[float, Fault]], hardware: object, **others: Any
+    ) -> LiveCluster:
+        del hardware  # It is there, and is looked at.
+        load = [each for each in faults if type(each[1]).__name__ in BY_LOAD]
+        return LiveCluster(
+            *args,
+            faults=(*load, *acts),
+            launch=machine.launch,
+            model=machine.box.served_model_name,
+            ready_within_s=ready_within_s,
+            ask=_asks(spec, played.seed),
+            machine=machine,
+            **others,
+        )
+
+    world = worlds.build(spec, played.hypothesis, played.seed, kind=kind)
+    world.cluster.kernels.clear()  # The engines' logs tell which they chose.
+    return _live(spec, world)
+
+
+def _live(spec: LabSpec, world: World, *, is_ours: bool = True) -> Incident:
     incident = Incident(spec, world, world.fleet, clock_s=spec.timeline.starts_at_s)
-    incident.world = replace(world, real=real_of(spec, cluster_of(incident)))
+    cluster = cluster_of(incident)
+    incident.world = replace(world, real=real_of(spec, cluster, is_ours=is_ours))
+    incident.kinds = kinds_of(cluster.machine, is_ours=is_ours)
     return incident
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +43,7 @@ class Box:
 
     name: str
     title: str
-    program: str
+    program: str = ""
     """The command ``vllm``: a relative path is one of the checkout, a bare word is found on PATH."""
     model: str = ""
     """Folder with config.json and tokenizer; a relative path is one of the checkout, ``$NAME`` a variable that holds it."""
@@ -71,6 +72,8 @@ class Box:
     """A Python that has torch, for our own programs on a GPU; found as ``program`` is."""
     first_port: int = 8100
     """Replica N listens on the Nth port from here."""
+    url: str = ""
+    """Where an engine answers that somebody else runs, or ``$NAME``: nothing is started, set or stopped there."""
 
 
 @cache
@@ -104,9 +107,43 @@ def _box(path: Path, data: dict[str, Any]) -> Box:
         made = Box(name=path.stem, **given)
     except (TypeError, ValueError) as exc:
         raise BoxError(f"{path.name}: {exc}") from exc
+    if made.url:
+        _attached(path, made)
+        return made
+    if not made.program:
+        raise BoxError(f"{path.name}: program: say which command starts an engine")
     if bool(made.model) == bool(made.models):
         raise BoxError(f"{path.name}: say model, or models by profile, one of them")
     return made
+
+
+def _attached(path: Path, made: Box) -> None:
+    """Raise BoxError for a profile of somebody else's engine that says how to start one."""
+    for key in ("program", "model", "models", "devices", "flags", "env"):
+        if getattr(made, key):
+            raise BoxError(
+                f"{path.name}: {key}: take it out: the engine at url is started by somebody else"
+            )
+    if not made.served_model_name or not made.simulator_profile:
+        raise BoxError(
+            f"{path.name}: say served_model_name, and simulator_profile: what a step costs there"
+        )
+
+
+def address(box: Box, environ: Mapping[str, str] | None = None) -> str:
+    """Return where the engine of a box answers that somebody else runs, without a slash at its end. Raises BoxError."""
+    variable = _VARIABLE.fullmatch(box.url)
+    said = box.url
+    if variable is not None:
+        said = (os.environ if environ is None else environ).get(variable[1], "")
+        if not said:
+            raise BoxError(
+                f"{variable[1]} is not set: it says where the engine of {box.name} answers"
+            )
+    parts = urlsplit(said)
+    if parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
+        raise BoxError(f"{box.name}: url: write http://host:port, not {said[:80]}")
+    return said.rstrip("/")
 
 
 def _model(profile: str, said: dict[str, Any]) -> BoxModel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from labs.live.replicas import Replica
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from labs.live.launching import Launch
+    from labs.live.machines import Machine
     from labs.live.streams import Ask
     from labs.simulator.config import EngineConfig
     from labs.simulator.cost_model import CostModel
@@ -40,9 +42,18 @@ class LiveCluster(Cluster):
         ready_within_s: float,
         start_s: float,
         ask: Ask = completion,
+        made: Callable[..., Replica] = Replica,
+        machine: Machine | None = None,
         **others: Any,
     ) -> None:
-        """Make a world at ``start_s``, its engines not started; ``launch`` gives the start of a replica's engine."""
+        """Make a world at ``start_s``, its engines not started; ``launch`` gives the start of a replica's engine.
+
+        ``made`` makes a replica, and ``machine`` is the box where its devices are part of the world.
+        """
+        self._kind = made
+        self.machine = machine
+        self.not_undone: list[str] = []
+        """After ``close``: a sentence for each thing that was done to the box and could not be undone."""
         self._launch = launch
         self._model = model
         self._ask = ask
@@ -58,7 +69,7 @@ class LiveCluster(Cluster):
     def _engine(self, config: EngineConfig, cost: CostModel, start_s: float) -> Any:
         replica = self._made
         self._made += 1
-        return Replica(
+        return self._kind(
             config,
             cost,
             start_s=start_s,
@@ -68,6 +79,7 @@ class LiveCluster(Cluster):
             model=self._model,
             ready_within_s=self._ready_within_s,
             ask=self._ask,
+            priorities=None if self.machine is None else self.machine.priorities,
         )
 
     @property
@@ -78,8 +90,13 @@ class LiveCluster(Cluster):
 
     def begin(self, tell: Callable[[float, str], None] | None = None) -> None:
         """Start every engine, and the clock once all answer. Raises EngineError."""
+        if self.machine is not None:
+            self.machine.look()
+        # All together: a large model takes minutes to load.
         for replica in self.replicas:
-            replica.start(tell)
+            replica.wake()
+        for replica in self.replicas:
+            replica.wait(tell)
         self.clock = Clock.standing_at(self._start_s)
         for replica in self.replicas:
             replica.answer()
@@ -99,9 +116,13 @@ class LiveCluster(Cluster):
         super().advance(max(self.now_s, self.clock.now_s()))
 
     def close(self) -> None:
-        """End the load and every engine; nothing is left behind."""
-        try:
-            self.wire.close()
-        finally:
+        """End the load and every engine, and undo what was done to the box; nothing is left behind."""
+        with ExitStack() as ends:  # The last comes first, and each however the others went.
+            ends.callback(self._undo)
             for replica in self.replicas:
-                replica.close()
+                ends.callback(replica.close)
+            ends.callback(self.wire.close)
+
+    def _undo(self) -> None:
+        if self.machine is not None:
+            self.not_undone = self.machine.undo()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from labs import console
 from labs.instruments.sources.source import NotMeasured
-from labs.live import gpu_readings
+from labs.live import changing, gpu_readings, readings
 from labs.live.faults.acts import STANDS_FOR
 from labs.live.faults.means import LEASE
 from labs.live.faults.of_worlds import Where, simulated
@@ -20,7 +20,7 @@ from labs.live.launching import PASSED, shell_line
 from labs.live.load_words import load_of
 from labs.live.offering import NotServed, offer, play
 from labs.live.placing import Unplaceable, moved
-from labs.specs.panels import PREFIX
+from labs.specs.panels import GPUS, PREFIX
 from labs.worlds import HEALTHY, hypothesis_of
 
 if TYPE_CHECKING:
@@ -35,23 +35,6 @@ WIDTH = 118
 GRACE_S = 10
 _MARKS = marks(LEASE, "$LIVE_DIR")
 _RECORD = "the record"
-UNTOLD = {
-    "host-memory": "not built for a live engine",
-    "kv-ledger": "vLLM does not tell who holds which block",
-    "loads": "its servers are vLLM",
-    "memory-history": "vLLM keeps no such record",
-    "memory-ledger": "vLLM does not tell its memory by owner",
-    "memory-log": "vLLM captures no graphs late",
-    "memory-snapshot": "vLLM writes no snapshot unless it is started for one",
-    "memory-summary": "vLLM does not print torch's summary",
-    "py-spy": "not built for a live engine",
-    "rank-times": "no counter of a real engine says how long a rank waits for the others",
-    "server-info": "its servers are vLLM",
-    "sglang-log": "its servers are vLLM",
-    "torch-profile": "not built for a live engine",
-    "upstream-log": "there is no gateway before a real engine",
-}
-"""Instruments that a real engine does not answer, and why."""
 
 
 def dry_run(spec: LabSpec, box: Box, *, world: str | None = None, seed: int = 1) -> str:
@@ -176,7 +159,7 @@ def _numbered(lines: Sequence[str] | Iterator[str]) -> Iterator[tuple[bool, str]
 def _instruments(played: Played) -> Iterator[str]:
     panels = 0
     for key, instrument in played.offer.spec.instruments.items():
-        if key.startswith(PREFIX):
+        if key.startswith(PREFIX) and key.removeprefix(PREFIX) not in GPUS:
             panels += 1
             continue
         command = console.parse(instrument.command)
@@ -188,8 +171,6 @@ def _instruments(played: Played) -> Iterator[str]:
 
 
 def _answers(command: console.Command, played: Played) -> str:
-    if command.verb in UNTOLD:
-        return f"CANNOT: {UNTOLD[command.verb]}"
     if command.verb == "nccl-log":
         return (
             "the lines of NCCL and of the all-reduce in each replica's log"
@@ -197,7 +178,9 @@ def _answers(command: console.Command, played: Played) -> str:
             else "CANNOT: there is no GPU"
         )
     if command.verb not in gpu_readings.VERBS:
-        return _RECORD
+        why = readings.untold(command, has_gpus=bool(played.offer.box.devices))
+        is_told = command.verb in readings.OF_THE_ENGINE or not why
+        return _RECORD if is_told else f"CANNOT: {why}"
     try:
         asks = gpu_readings.asks_of(command, played.offer.box, played.starts)
     except NotMeasured as exc:
@@ -232,7 +215,7 @@ def _change(command: console.Command, played: Played) -> str:
         case "unset-env":
             name = command.options["name"]
             both = f" and {STANDS_FOR[name]}" if name in STANDS_FOR else ""
-            return f"each replica is started without {name}{both}"
+            return f"each replica is started without {name}{both}, one after another"
         case "power-limit":
             each = (
                 shell_line(("nvidia-smi", "-i", str(gpu), "-pl", command.options["watts"]))
@@ -241,17 +224,17 @@ def _change(command: console.Command, played: Played) -> str:
             return f"{'; '.join(each)} (needs root; its undo sets back what was read before)"
         case "evict":
             return "ends the processes of this lease that are no engine, and nobody else's"
-        case "cool":
-            return "CANNOT: no command of the box turns its fans"
         case "bind-numa":
-            return "each replica is started with --numa-bind"
+            return "each replica is started with --numa-bind, one after another"
+        case "rollback-image":
+            return "each replica is started without --attention-backend, one after another: there is one image"
         case "add-replica":
             used = sum(len(seat.devices) for seat in seats)
-            free = len(box.devices) - used
-            if free >= box.tensor_parallel_size:
-                return f"a replica on the {free} GPUs that are free; it is ready when its weights are loaded"
-            return f"CANNOT: no GPUs are free, {used} of {len(box.devices)} serve"
-    return ""
+            return (
+                f"CANNOT: {used} of {len(box.devices)} GPUs serve, and no more replicas are started"
+            )
+    why = changing.NOT_HERE.get(command.verb, "")
+    return f"CANNOT: {why}" if why else ""
 
 
 def _as_they_are(played: Played) -> list[Start]:

@@ -26,6 +26,23 @@ if TYPE_CHECKING:
 
 VERBS = frozenset({"nvidia-smi", "dcgm", "topo", "all-reduce-perf", "taskset", "dmesg", "nccl-log"})
 """What this module answers; every other instrument reads the record, the engine's pages, or its log."""
+UNTOLD = {
+    "host-memory": "not built for a live engine",
+    "kv-ledger": "vLLM does not tell who holds which block",
+    "loads": "its servers are vLLM",
+    "memory-history": "vLLM keeps no such record",
+    "memory-ledger": "vLLM does not tell its memory by owner",
+    "memory-log": "vLLM captures no graphs late",
+    "memory-snapshot": "vLLM writes no snapshot unless it is started for one",
+    "memory-summary": "vLLM does not print torch's summary",
+    "py-spy": "not built for a live engine",
+    "rank-times": "no counter of a real engine says how long a rank waits for the others",
+    "server-info": "its servers are vLLM",
+    "sglang-log": "its servers are vLLM",
+    "torch-profile": "not built for a live engine",
+    "upstream-log": "there is no gateway before a real engine",
+}
+"""Instruments that a real engine does not answer, and why."""
 DCGM_URL = "http://127.0.0.1:9400/metrics"
 """Where dcgm-exporter answers by default."""
 GPM = "1,5,10,20,21,60,61"

@@ -171,6 +171,15 @@ def environment(pid: int) -> dict[str, str]:
     return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
 
 
+def title(pid: int) -> str:
+    """Return what a process calls itself, or was called with, in one line; '' if it is gone or not ours to read."""
+    try:
+        raw = (PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return ""
+    return os.fsdecode(raw).replace("\0", " ").strip()
+
+
 def marked(live_dir: Path | str) -> list[tuple[Process, str]]:
     """Return the processes of this site's leases, each with the lease that it is of; never this process itself."""
     found = []

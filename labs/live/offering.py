@@ -9,6 +9,7 @@ from labs import worlds
 from labs.live.boxes import BoxError, for_profile
 from labs.live.faults.acts import Cannot, Start
 from labs.live.faults.of_worlds import PRIORITY, Where, acts_of
+from labs.live.iterations import FLAG
 from labs.live.placing import Unplaceable, seats_of
 from labs.simulator.cost_model import profile
 from labs.simulator.memory.ledger import SHAPES
@@ -58,6 +59,10 @@ def offer(spec: LabSpec, box: Box) -> Offer:
     except (BoxError, Unplaceable) as exc:
         raise NotServed(str(exc)) from exc
     _fits(played, serves)
+    if box.url and spec.live is not None and spec.live.flags:
+        raise NotServed(
+            f"its engine is started with {' '.join(spec.live.flags)}, and the one of {box.name} is run by somebody else"
+        )
     return Offer(played, serves, notes)
 
 
@@ -137,7 +142,7 @@ def play(found: Offer, hypothesis: str, seed: int, *, as_written: bool = False) 
     healthy = worlds.build(spec, HEALTHY, seed).fleet
     fault = None if hypothesis == HEALTHY else spec.hypotheses[hypothesis].world
     whole = fault is not None and fault.long_prompts is not None
-    flags = () if spec.live is None else spec.live.flags
+    flags = (FLAG, *(() if spec.live is None else spec.live.flags))
     told = _sized(found, world, seed)
     starts = tuple(
         Start(told, world.fleet.config if whole else healthy.config, seat, flags=flags)
@@ -150,6 +155,10 @@ def play(found: Offer, hypothesis: str, seed: int, *, as_written: bool = False) 
         acts = acts_of(where)
     except Cannot as exc:
         raise NotServed(f"world {hypothesis}: {exc}") from exc
+    if box.url and (acts or whole):
+        raise NotServed(
+            f"world {hypothesis}: its engine is started in another way, and the one of {box.name} is run by somebody else"
+        )
     return Played(found, hypothesis, seed, world, starts, acts)
 
 

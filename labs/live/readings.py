@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from labs.instruments.prometheus.exposition import REFUSED
 from labs.instruments.signals import window_words
 from labs.instruments.sources.source import NotMeasured
-from labs.live import servers
+from labs.live import gpu_instruments, gpu_readings, servers, startup_logs
 from labs.live.scraping import OtherMetrics, read
+from labs.specs.panels import GPUS
 
 if TYPE_CHECKING:
     from labs.console import Command
+    from labs.instruments.take import Shown
     from labs.live.clusters import LiveCluster
     from labs.live.replicas import Replica
     from labs.specs import LabSpec
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 ASK_LIMIT_S = 5.0
 LOG_LINES = 400
+STARTUP_BYTES = 1_000_000
+"""The most of a log that is read for what an engine said while it started."""
 OF_THE_RECORD = {
     *("request-log", "request-tenants", "tokenize-diff", "promql", "dashboard", "panel"),
     *("streams", "slots", "in-flight", "attempts", "access-log", "answer-lengths"),
@@ -37,25 +41,49 @@ _NOT_HERE = {
 _STEP_LINE = re.compile(r"Iteration\(\d+\): ")
 
 
-def real_of(spec: LabSpec, cluster: LiveCluster) -> Real:
-    """Return what answers for the engines of a live world."""
+OTHERS = "this engine is run by somebody else, and what it logs is not here"
+_OF_THE_LOG = {"engine-log", "steps", "startup-log"}
+OF_THE_ENGINE = {*_OF_THE_LOG, "metrics"}
+"""Answered by the engine itself, or by what it logs."""
+_DCGM = "no Prometheus here keeps what the GPUs' exporter says; `curl` it"
 
-    def real(now_s: float, replica: int, command: Command) -> str | None:
+
+def real_of(spec: LabSpec, cluster: LiveCluster, *, is_ours: bool = True) -> Real:
+    """Return what answers for the engines of a live world. Of an engine that is not ours there is no log."""
+
+    def real(now_s: float, replica: int, command: Command) -> str | Shown | None:
         engine = cluster.replicas[replica]
+        if command.verb in _OF_THE_LOG and not is_ours:
+            raise NotMeasured(f"{command.verb}: {OTHERS}. Nothing was charged.")
+        if cluster.machine is not None and command.verb in gpu_readings.VERBS:
+            devices = cluster.machine.devices(cluster.replicas)
+            return gpu_instruments.take(devices, command, spec.signals)
         if command.verb == "metrics":
             return _get(
                 engine, command.target if command.target.startswith("/") else "/metrics", cluster
             )
         if command.verb == "engine-log":
             return engine_log(engine)
+        if command.verb == "startup-log":
+            return startup_logs.take(_started(engine), command, spec.signals)
         if command.verb == "steps":
             return steps(engine, now_s, float(spec.windows.short_s))
-        if command.verb in OF_THE_RECORD:
-            return None
-        why = _NOT_HERE.get(command.verb, "a real engine of this box has no such instrument")
-        raise NotMeasured(f"{command.verb}: {why}. Nothing was charged.")
+        why = untold(command, has_gpus=cluster.machine is not None)
+        if why:
+            raise NotMeasured(f"{command.verb}: {why}. Nothing was charged.")
+        return None
 
     return real
+
+
+def untold(command: Command, *, has_gpus: bool) -> str:
+    """Return why nothing that was noted of a real engine answers a command; '' if something does."""
+    if command.verb in OF_THE_RECORD:
+        is_gpu_panel = command.verb == "dashboard" and command.target in GPUS
+        is_exporter = command.verb == "promql" and "DCGM_" in command.target
+        return _DCGM if is_gpu_panel or is_exporter else ""
+    told = gpu_readings.UNTOLD if has_gpus else _NOT_HERE
+    return told.get(command.verb, "a real engine of this box has no such instrument")
 
 
 def _get(engine: Replica, path: str, cluster: LiveCluster) -> str:
@@ -90,6 +118,19 @@ def engine_log(engine: Replica) -> str:
     if engine.server is None:
         lines.append("the engine is down; its log ends here")
     return "\n".join(lines[-LOG_LINES:]) or "the log is empty"
+
+
+def _started(engine: Replica) -> str:
+    """Return what the engine said while it started."""
+    if engine.server is None:
+        return "the engine is down; its log ends here"
+    try:
+        with engine.server.launch.log_path.open("rb") as log:
+            log.seek(engine.log_began)
+            text = log.read(STARTUP_BYTES).decode(errors="replace")
+    except OSError:
+        return ""
+    return servers.plain(startup_logs.start_of(text))
 
 
 def steps(engine: Replica, now_s: float, window_s: float) -> str:

@@ -19,7 +19,7 @@ from labs.simulator.request import Request, Status
 from labs.simulator.telemetry import Process, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from labs.live.launching import Launch
@@ -56,6 +56,7 @@ class Replica:
         model: str,
         ready_within_s: float,
         ask: Ask = completion,
+        priorities: Mapping[str, int] | None = None,
     ) -> None:
         self.config = config
         self.cost = cost
@@ -82,6 +83,7 @@ class Replica:
         self._model = model
         self._ask = ask
         self._ready_within_s = ready_within_s
+        self._priorities = {} if priorities is None else priorities
         self._streams: dict[int, Strand] = {}
         self._ended: deque[Request] = deque()
         self._held: list[Request] = []
@@ -92,6 +94,8 @@ class Replica:
         self._scraping: Strand | None = None
         self._closing = False
         self._log_at = 0
+        self.log_began = 0
+        """Where in its log the last start begins, bytes."""
         self._noting = threading.Lock()
         self.steps: deque[tuple[float, Iteration]] = deque(maxlen=20_000)
         """(when its line was read, what the engine's log says of it)."""
@@ -100,10 +104,21 @@ class Replica:
 
     def start(self, tell: Callable[[float, str], None] | None = None) -> None:
         """Start the engine and wait until it answers. Raises EngineError."""
+        self.wake()
+        self.wait(tell)
+
+    def wake(self) -> None:
+        """Start the engine's process. Raises EngineError."""
         launch = self._launch(self.config)
         self.log_path = launch.log_path
-        server = servers.start(launch)
-        self.server, self._log_at = server, server.log_at
+        self.server = servers.start(launch)
+        self._log_at = self.log_began = self.server.log_at
+
+    def wait(self, tell: Callable[[float, str], None] | None = None) -> None:
+        """Wait until the started engine answers; one that does not is stopped. Raises EngineError."""
+        server = self.server
+        if server is None:
+            return
         try:
             servers.wait_ready(server, within_s=self._ready_within_s, tell=tell)
         except BaseException:
@@ -224,6 +239,7 @@ class Replica:
         request.index = len(self.requests)
         room = self.config.max_model_len - request.prompt_tokens
         request.output_limit = max(1, min(request.max_tokens, room))
+        request.priority = self._priorities.get(request.request_class, request.priority)
         self.requests.append(request)
         self._send(request)
 
@@ -289,6 +305,11 @@ class Replica:
     @property
     def is_down(self) -> bool:
         return self.server is None or self._restarting is not None or not self.processes
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether a restart is under way."""
+        return self._restarting is not None
 
     @property
     def is_dead(self) -> bool:

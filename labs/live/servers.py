@@ -168,8 +168,12 @@ def tail(log_path: Path, lines: int = KEPT_LINES, *, since: int = 0) -> str:
             text = log.read().decode(errors="replace")
     except OSError:
         return ""
-    kept = text.splitlines(keepends=True)[-lines:]
-    return re.sub(r"\x1b\[[0-9;]*m", "", "".join(kept))
+    return plain("".join(text.splitlines(keepends=True)[-lines:]))
+
+
+def plain(text: str) -> str:
+    """Return a text without a terminal's colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 _ERROR = re.compile(

@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from labs.specs import LabSpec
     from labs.specs import World as FaultyWorld
 
-type Real = Callable[[float, int, Any], str | None]
-"""(incident second, replica, a ``Command`` of the console) -> a real engine's own answer; None for what the record tells."""
+type Real = Callable[[float, int, Any], Any]
+"""(incident second, replica, a ``Command`` of the console) -> a real engine's own answer; None for what the record tells.
+
+The answer is a text, or an instrument's ``Shown``: a text whose signals were read from it and from nothing else.
+"""
 
 HEALTHY = "healthy"
 """The world in which nothing is wrong; it need not be among a lab's hypotheses."""

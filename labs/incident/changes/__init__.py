@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from labs.incident.changes import engine, front, hardware, inside, memory, turnover
 from labs.incident.changes.engine import with_flags
+from labs.incident.changes.kinds import NotDone
 from labs.incident.state import Change
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CHANGE_VERBS",
     "KINDS",
+    "NotDone",
     "apply",
     "carry_out",
     "cost_key",
@@ -59,9 +61,9 @@ def operation_cost_s(spec: LabSpec, operation: Operation) -> int:
 def why_not(incident: Incident, operation: Operation) -> str:
     """Return why the world refuses a change, or ''."""
     if operation["verb"] != "undo":
-        return KINDS[operation["verb"]].why_not(incident, operation)
+        return _kind(incident, operation).why_not(incident, operation)
     inner = operation["operation"]
-    kind = KINDS[inner["verb"]]
+    kind = _kind(incident, inner)
     if kind.undo is None:
         return f"undo: {kind.lasts}"
     if kind.why_not_undone is None:
@@ -85,7 +87,8 @@ def carry_out(incident: Incident, operation: Operation, number: int) -> None:
 def apply(incident: Incident, operation: Operation) -> None:
     """Do an operation to the world at its present time: a change, one taken back, or an instrument's slowdown.
 
-    Takes no time itself; a restart's engine is down for its own. Raises KeyError for a verb that is none of them.
+    Takes no time itself; a restart's engine is down for its own. Raises KeyError for a verb that is none of them, and
+    NotDone for what a real world does not take.
     """
     verb = operation["verb"]
     if verb == "slowdown":
@@ -93,12 +96,17 @@ def apply(incident: Incident, operation: Operation) -> None:
             each.slowdown = operation["factor"]
     elif verb == "undo":
         inner = operation["operation"]
-        undo = KINDS[inner["verb"]].undo
+        undo = _kind(incident, inner).undo
         if undo is None:
             raise ValueError(f"{inner['verb']} cannot be taken back")
         undo(incident, inner, _left(incident, operation))
     else:
-        KINDS[verb].apply(incident, operation)
+        _kind(incident, operation).apply(incident, operation)
+
+
+def _kind(incident: Incident, operation: Operation) -> Kind:
+    kinds = KINDS if incident.kinds is None else incident.kinds
+    return kinds[operation["verb"]]
 
 
 def _left(incident: Incident, operation: Operation) -> list[Operation]:

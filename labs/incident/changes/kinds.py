@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from labs.incident.state import Incident, Operation
 
 
+class NotDone(Exception):  # noqa: N818
+    """A change that a real world did not take after all; the message is a sentence. Nothing is charged for it."""
+
+
 def never(incident: Incident, operation: Operation) -> str:
     """Refuse nothing."""
     del incident, operation
