@@ -55,7 +55,10 @@ class Machine:
 
     def launch(self, replica: int, config: EngineConfig) -> Launch:
         """Return how a replica is started with these knobs. Raises BoxError for a variable that is not set."""
-        start = self.starts[replica] = replace(self.starts[replica], config=config)
+        now = self.starts[replica]
+        # The engine before it may have left its port to a kernel that keeps it for a while.
+        seat = replace(now.seat, port=servers.port_for(now.seat.port))
+        start = self.starts[replica] = replace(now, config=config, seat=seat)
         made = start.launch(self.log_path(replica), marks=self.hands.marks)
         return replace(made, ledger=self.hands.ledger)
 

@@ -75,6 +75,17 @@ def free_port() -> int:
         return port
 
 
+def port_for(wanted: int) -> int:
+    """Return the wanted port of the loopback address, or another one if somebody has that."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, wanted))
+        except OSError:
+            return free_port()
+    return wanted
+
+
 def start(launch: Launch) -> Server:
     """Start an engine under a guard, its output in its log: when this process is gone, so is the engine.
 

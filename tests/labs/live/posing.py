@@ -7,7 +7,7 @@ import sys
 from labs.live.scraping import NEEDED
 
 ENGINE = r"""#!{python}
-import json, os, pathlib, signal, sys, threading
+import json, os, pathlib, signal, socket, sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 here, words = pathlib.Path({here!r}), sys.argv[1:]
@@ -58,6 +58,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads, allow_reuse_address, request_queue_size = True, True, 256
 
     def server_bind(self):
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
         self.server_name, self.server_port = self.server_address
