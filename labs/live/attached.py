@@ -62,10 +62,10 @@ class AttachedReplica(Replica):
         self._heard_s = time.monotonic()
         self.processes[-1] = Process(self.processes[-1].stopped_s, self.processes[-1].up_s, None)
 
-    def note(self, page: Page, now_s: float) -> None:
+    def note(self, page: Page, *, asked_s: float) -> None:
         """Take a read of ``/metrics``."""
         self._heard_s = time.monotonic()
-        super().note(page, now_s)
+        super().note(page, asked_s=asked_s)
 
     def _told(self, now_s: float) -> list[Iteration]:
         """Return nothing: what it logs is not here."""
