@@ -3,7 +3,7 @@
 import pytest
 
 from labs import console, incident
-from labs.catalogue import lab
+from labs.catalogue import lab, live_keys
 from labs.incident.changes import KINDS
 from labs.live import beginning
 from labs.live.boxes import Box, box
@@ -132,3 +132,13 @@ def test_what_starts_is_not_started_again(world, monkeypatch):
 def test_a_gateway_that_the_lab_has_is_the_load_clients():
     kinds = beginning.kinds_of(None)
     assert kinds["gateway-check"].apply == KINDS["gateway-check"].apply
+
+
+@pytest.mark.parametrize("key", live_keys())
+def test_what_a_lab_offers_on_a_processor_can_be_done_there(world, key):
+    found = world(box("cpu"), key)
+    for number, change in enumerate(found.spec.changes.values(), start=1):
+        command = console.parse(change.command)
+        each = {"verb": command.verb, **command.options}
+        assert incident.why_not(found, each) == ""
+        incident.carry_out(found, each, number)

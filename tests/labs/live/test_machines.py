@@ -181,7 +181,7 @@ def test_a_fault_that_cannot_be_made_ends_the_world(here, play):
     (here / "refuses").touch()
     found = play("slow-to-begin", "cap", seed=7)
     with pytest.raises(
-        EngineError, match="could not be brought into the incident's world: .*Insuf"
+        EngineError, match=r"could not be brought into the incident's world: .*Insuf"
     ):
         at_page(found)
 
