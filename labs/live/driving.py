@@ -52,7 +52,7 @@ async def _drive(
 ) -> Drive:
     found = Drive(list(requests))
     bodies = [completion_body(request, model) for request in requests]
-    connector = aiohttp.TCPConnector(limit=0)
+    connector = aiohttp.TCPConnector(limit=0, force_close=True)
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=5)
     async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
         began_ns = time.monotonic_ns()

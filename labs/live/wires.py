@@ -117,7 +117,8 @@ class Wire:
 
 
 async def _client() -> aiohttp.ClientSession:
+    # A connection for each request: one that is kept may be closed by the server in the instant in which it is used.
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0),
+        connector=aiohttp.TCPConnector(limit=0, force_close=True),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S),
     )

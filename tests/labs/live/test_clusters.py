@@ -20,7 +20,7 @@ from .conftest import CONFIG
 COST = profile("small-llama-cpu").cost_model()
 
 
-def until(cluster, condition, within_s=8.0):
+def until(cluster, condition, within_s=60.0):
     """Let a world run until something is so."""
     end_s = cluster.now_s + within_s
     while not condition():
