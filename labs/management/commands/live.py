@@ -1,18 +1,23 @@
-"""``manage.py live LAB --on BOX --dry-run``: what a lab on a box would do, without doing any of it; ``--check``, ``--undo``: the box."""
+"""``manage.py live LAB --on BOX --dry-run``: what a lab on a box would do, without doing any of it; ``--as PLAY``: do it; ``--check``, ``--undo``: the box."""
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from labs.catalogue import lab, labs
-from labs.live import guard
+from labs import live_plays, plays, pool
+from labs.catalogue import lab, labs, live_keys
+from labs.incident import clock
+from labs.live import guard, servers
 from labs.live.boxes import BoxError, box
 from labs.live.dry_run import dry_run
 from labs.live.first_check import findings
 from labs.live.offering import unserved
+from labs.specs import LIVE
 from labs.worlds import HEALTHY
 
 if TYPE_CHECKING:
@@ -48,6 +53,12 @@ class Command(BaseCommand):
             action="store_true",
             help="undo all that leases did to this machine, of one that runs too",
         )
+        what.add_argument(
+            "--as",
+            dest="play",
+            metavar="PLAY",
+            help="carry a play of the lab out on this machine's engine, and mark it; takes minutes",
+        )
         parser.add_argument(
             "--world", metavar="NAME", help="a hypothesis, or healthy; else the seed's own"
         )
@@ -58,9 +69,9 @@ class Command(BaseCommand):
         if options["undo"]:
             self._undo()
             return
-        if not options["dry_run"] and not options["check"]:
+        if not options["dry_run"] and not options["check"] and not options["play"]:
             raise CommandError(
-                "add --dry-run or --check: a lab is played on a real engine from its page"
+                "add --dry-run or --check, or --as reference to play the lab on this machine's engine"
             )
         try:
             where = box(options["on"])
@@ -68,6 +79,9 @@ class Command(BaseCommand):
             raise CommandError(str(exc)) from exc
         if options["check"]:
             self._check(where)
+            return
+        if options["play"]:
+            self._play(where, options["lab"] or "", options["play"], options["seed"])
             return
         if options["lab"] is None:
             self._list(where, options["seed"])
@@ -87,6 +101,49 @@ class Command(BaseCommand):
             is_well = is_well and (each.is_well or not each.is_needed)
         if not is_well:
             raise SystemExit(1)
+
+    def _play(self, where: Box, slug: str, name: str, position: int) -> None:
+        key = f"{slug}{LIVE}"
+        if key not in live_keys():
+            known = ", ".join(each.removesuffix(LIVE) for each in live_keys())
+            raise CommandError(f"no live lab {slug!r}; there are: {known}")
+        try:
+            spec, seeds, table = lab(key), pool.admitted(key), pool.table(key)
+            script = plays.load_play(key, name)
+        except (pool.NotProved, plays.PlayError) as exc:
+            raise CommandError(str(exc)) from exc
+        if not 1 <= position <= len(seeds):
+            raise CommandError(
+                f"--seed {position}: this lab has {len(seeds)} admitted seeds, from 1"
+            )
+        with tempfile.TemporaryDirectory(prefix="live-") as folder:
+            try:
+                judgement, log = live_plays.played(
+                    spec,
+                    seeds[position - 1],
+                    script,
+                    box=where,
+                    folder=Path(folder),
+                    table=table,
+                    tell=self._tell,
+                )
+            except (servers.EngineError, plays.PlayError, BoxError) as exc:
+                raise CommandError(str(exc)) from exc
+        self.stderr.write("\r" + " " * 78 + "\r", ending="")
+        for entry in log:
+            if entry.kind == "command":
+                said = str(entry.outcome.get("text", "")).partition("\n")[0]
+                self.stdout.write(
+                    f"{clock(entry.at_s):>6}  {entry.payload['line']}\n        {said[:100]}"
+                )
+        for part in judgement.parts:
+            self.stdout.write(
+                f"{part['name']:14} {part['earned']:5.1f} of {part['weight']}  {part['reason']}"
+            )
+        self.stdout.write(judgement.reason)
+
+    def _tell(self, share: float, doing: str) -> None:
+        self.stderr.write(f"\r{100 * share:3.0f} % {doing[:70]:72}", ending="")
 
     def _undo(self) -> None:
         ledgers = sorted(settings.LIVE_DIR.glob("*/ledger"))
