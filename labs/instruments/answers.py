@@ -187,16 +187,21 @@ def lengths(view: View) -> str:
     return "\n".join(lines)
 
 
+def body_of(name: str, model: str, max_model_len: int) -> Probe:
+    """Return what a probe sends. Raises KeyError for one that does not exist."""
+    bodies = {
+        "both-long": Probe(model=model, prompt_tokens=max_model_len - 192, max_tokens=500),
+        "no-role": Probe(model=model, roles=(None,)),
+        "prompt-long": Probe(model=model, prompt_tokens=max_model_len + 900),
+    }
+    return bodies[name]
+
+
 def _probe(view: View, name: str) -> HttpAnswer:
     """Return the answer to a request of one's own. Raises KeyError for one that does not exist."""
     config, gateway = view.engine.config, view.cluster.front.gateway
-    most = config.max_model_len
-    bodies = {
-        "both-long": Probe(model=gateway.model, prompt_tokens=most - 192, max_tokens=500),
-        "no-role": Probe(model=gateway.model, roles=(None,)),
-        "prompt-long": Probe(model=gateway.model, prompt_tokens=most + 900),
-    }
-    return answer(gateway, config, bodies[name], created_s=EPOCH_S + round(view.now_s))
+    body = body_of(name, gateway.model, config.max_model_len)
+    return answer(gateway, config, body, created_s=EPOCH_S + round(view.now_s))
 
 
 def probed(view: View, name: str) -> str:

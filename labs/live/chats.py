@@ -15,6 +15,7 @@ from labs.live.build_model import MODELS, words
 from labs.live.streams import asked
 
 if TYPE_CHECKING:
+    from labs.simulator.http_answers import Probe
     from labs.simulator.request import Request
 
 STEADY, CLOCK = "steady", "clock-in-front"
@@ -37,6 +38,22 @@ def text(name: str, tokens: int) -> str:
     return "".join(f" {word}" for word in drawn)
 
 
+def _wrong_in(defect: str, said: str) -> dict[str, Any]:
+    """Return what is different in a body whose client has made this mistake; mistakes of length are in the lengths."""
+    match defect:
+        case "missing_role":
+            return {"messages": [{"content": said}]}
+        case "unknown_role":
+            return {"messages": [{"role": "wizard", "content": said}]}
+        case "empty_messages":
+            return {"messages": []}
+        case "unknown_model":
+            return {"model": "gpt-4"}
+        case "max_tokens_zero":
+            return {"max_tokens": 0}
+    return {}
+
+
 def chat_body(request: Request, model: str, template_tokens: int) -> dict[str, Any]:
     """Return the body of a streamed chat completion whose prompt has the request's tokens.
 
@@ -55,7 +72,25 @@ def chat_body(request: Request, model: str, template_tokens: int) -> dict[str, A
             {"role": "user", "content": said + had},
         ],
         **asked(request, model),
+        **_wrong_in(request.defect, said),
     }
     if has_clock:
         body["chat_template"] = template(CLOCK)
     return body
+
+
+def probe_body(asked: Probe, model: str) -> dict[str, Any]:
+    """Return the body of a request of one's own, not streamed, with what is wrong in it."""
+    own = max(1, asked.prompt_tokens - IN_FRONT - BEHIND)
+    said = text("probe", own)
+    turns = [
+        {"content": said} if role is None else {"role": role, "content": said}
+        for role in asked.roles
+    ]
+    return {
+        "model": model,
+        "messages": turns,
+        "max_tokens": asked.max_tokens,
+        "ignore_eos": True,
+        "temperature": 0,
+    }

@@ -10,6 +10,8 @@ from labs.live.replicas import Replica
 from labs.live.streams import completion
 from labs.live.wires import Clock, Wire
 from labs.simulator.cluster import Cluster
+from labs.simulator.gateway import refusal
+from labs.simulator.http_answers import SERVER_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from labs.live.streams import Ask
     from labs.simulator.config import EngineConfig
     from labs.simulator.cost_model import CostModel
+    from labs.simulator.request import Request
     from labs.simulator.workload import Workload
 
 TICK_S = 0.01
@@ -55,7 +58,7 @@ class LiveCluster(Cluster):
         self.not_undone: list[str] = []
         """After ``close``: a sentence for each thing that was done to the box and could not be undone."""
         self._launch = launch
-        self._model = model
+        self.model = model
         self._ask = ask
         self._ready_within_s = ready_within_s
         self.wire = Wire()
@@ -76,11 +79,21 @@ class LiveCluster(Cluster):
             wire=self.wire,
             clock=lambda: self.clock,
             launch=lambda knobs: self._launch(replica, knobs),
-            model=self._model,
+            model=self.model,
             ready_within_s=self._ready_within_s,
             ask=self._ask,
             priorities=None if self.machine is None else self.machine.priorities,
+            passes_on=self._passes_on,
         )
+
+    def refusal_of(self, request: Request) -> tuple[int, str] | None:
+        """Return what the gateway refuses by itself; all else the engine is asked, with whatever is wrong in it."""
+        return refusal(self.front.gateway, self.engines[0].config, request, only_own=True)
+
+    def _passes_on(self, request: Request) -> None:
+        """Make of an engine's refusal what the gateway makes of it."""
+        if request.refusal and self.front.gateway.wraps_refusals:
+            request.http_status = SERVER_ERROR
 
     @property
     def replicas(self) -> list[Replica]:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING
+from urllib.request import Request
 
+from labs.instruments.answers import body_of
 from labs.instruments.prometheus.exposition import REFUSED
 from labs.instruments.signals import window_words
 from labs.instruments.sources.source import NotMeasured
 from labs.live import gpu_instruments, gpu_readings, servers, startup_logs
+from labs.live.chats import CHAT, probe_body
 from labs.live.scraping import OtherMetrics, read
+from labs.simulator.gateway import own_answer, passed_on
+from labs.simulator.http_answers import HttpAnswer
 from labs.specs.panels import GPUS
 
 if TYPE_CHECKING:
@@ -26,13 +32,13 @@ ASK_LIMIT_S = 5.0
 LOG_LINES = 400
 STARTUP_BYTES = 1_000_000
 """The most of a log that is read for what an engine said while it started."""
+PROBE_LIMIT_S = 20.0
+KEPT_CHARACTERS = 24
 OF_THE_RECORD = {
     *("request-log", "request-tenants", "tokenize-diff", "promql", "dashboard", "panel"),
-    *("streams", "slots", "in-flight", "attempts", "access-log", "answer-lengths"),
+    *("streams", "slots", "in-flight", "attempts", "access-log", "upstream-log", "answer-lengths"),
 }
 """Answered by what the gateway and the scrapes have noted."""
-OF_THE_ENGINE = {"metrics", "engine-log", "steps"}
-"""Answered by the engine itself."""
 _NOT_HERE = {
     "kv-ledger": "vLLM tells how full its pool is, and not who holds it: /metrics has the usage",
     "nvidia-smi": "this box has no GPU",
@@ -43,7 +49,7 @@ _STEP_LINE = re.compile(r"Iteration\(\d+\): ")
 
 OTHERS = "this engine is run by somebody else, and what it logs is not here"
 _OF_THE_LOG = {"engine-log", "steps", "startup-log"}
-OF_THE_ENGINE = {*_OF_THE_LOG, "metrics"}
+OF_THE_ENGINE = {*_OF_THE_LOG, "metrics", "probe"}
 """Answered by the engine itself, or by what it logs."""
 _DCGM = "no Prometheus here keeps what the GPUs' exporter says; `curl` it"
 
@@ -62,6 +68,8 @@ def real_of(spec: LabSpec, cluster: LiveCluster, *, is_ours: bool = True) -> Rea
             return _get(
                 engine, command.target if command.target.startswith("/") else "/metrics", cluster
             )
+        if command.verb == "probe":
+            return probed(engine, cluster, command.target)
         if command.verb == "engine-log":
             return engine_log(engine)
         if command.verb == "startup-log":
@@ -108,6 +116,41 @@ def _get(engine: Replica, path: str, cluster: LiveCluster) -> str:
             raise NotMeasured(str(exc)) from exc
         return text.rstrip("\n")
     return text or "HTTP 200, empty body"
+
+
+def probed(engine: Replica, cluster: LiveCluster, name: str) -> str:
+    """Return what a request of one's own is answered: by the gateway, or by the engine as the gateway passes it on."""
+    gateway = cluster.front.gateway
+    asked = body_of(name, gateway.model, engine.config.max_model_len)
+    own = own_answer(gateway, engine.config, asked)
+    if own is not None:
+        return f"HTTP/1.1 {own.status}\n{own.body}"
+    if engine.server is None:
+        return REFUSED
+    body = json.dumps(probe_body(asked, cluster.model)).encode()
+    to = Request(  # noqa: S310  (loopback)
+        engine.server.base_url + CHAT, body, {"Content-Type": "application/json"}
+    )
+    try:
+        with urllib.request.urlopen(to, timeout=PROBE_LIMIT_S) as answer:  # noqa: S310  (loopback)
+            theirs = HttpAnswer(answer.status, _shortened(answer.read()), "")
+    except urllib.error.HTTPError as exc:
+        theirs = HttpAnswer(exc.code, exc.read().decode(errors="replace"), "")
+    except TimeoutError:
+        return f"curl: (28) Operation timed out after {PROBE_LIMIT_S * 1000:.0f} milliseconds"
+    except OSError:
+        return REFUSED
+    passed = passed_on(gateway, theirs)
+    return f"HTTP/1.1 {passed.status}\n{passed.body}"
+
+
+def _shortened(body: bytes) -> str:
+    """Return an answer without most of what the model said: its weights are random."""
+    told = json.loads(body)
+    for choice in told["choices"]:
+        said = choice["message"]["content"] or ""
+        choice["message"]["content"] = said[:KEPT_CHARACTERS] + "…" * (len(said) > KEPT_CHARACTERS)
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
 
 
 def engine_log(engine: Replica) -> str:

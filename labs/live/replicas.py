@@ -57,6 +57,7 @@ class Replica:
         ready_within_s: float,
         ask: Ask = completion,
         priorities: Mapping[str, int] | None = None,
+        passes_on: Callable[[Request], None] = lambda request: None,
     ) -> None:
         self.config = config
         self.cost = cost
@@ -82,6 +83,7 @@ class Replica:
         self._launch = launch
         self._model = model
         self._ask = ask
+        self._passes_on = passes_on
         self._ready_within_s = ready_within_s
         self._priorities = {} if priorities is None else priorities
         self._streams: dict[int, Strand] = {}
@@ -256,6 +258,7 @@ class Replica:
             return self._clock().now_ps()
 
         await stream(self._wire.session, url, body, request, now_ps)
+        self._passes_on(request)
         self._streams.pop(request.index, None)
         self._ended.append(request)
 

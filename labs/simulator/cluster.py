@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from labs.simulator.engine import Engine
 from labs.simulator.front import Front
-from labs.simulator.gateway import Gateway
+from labs.simulator.gateway import Gateway, refusal
 from labs.simulator.memory import supervise
 from labs.simulator.router import Policy, RoundRobin, RouterDelay
 from labs.simulator.workload import Burst, Workload
@@ -134,6 +134,10 @@ class Cluster:
         if not 0 <= share <= 1:
             raise ValueError(f"{share=}: must be in [0, 1]")
         self.shed_share = share
+
+    def refusal_of(self, request: Request) -> tuple[int, str] | None:
+        """Return (status, reason) if a request is refused for what it is, by the gateway or the engine behind it."""
+        return refusal(self.front.gateway, self.engines[0].config, request)
 
     def limit_max_tokens(self, n: int | None) -> None:
         """Cut requests sent from now on to ``n`` outputs (they are marked ``cut``); None lifts the limit."""

@@ -15,12 +15,12 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from labs.simulator import clients as people
-from labs.simulator.gateway import Gateway, refusal
 from labs.simulator.request import Request, Status, to_ps, to_s
 from labs.simulator.router import Policy, RoundRobin, Router
 
 if TYPE_CHECKING:
     from labs.simulator.cluster import Cluster
+    from labs.simulator.gateway import Gateway
     from labs.simulator.rolling import Rollout
     from labs.simulator.turnover import Stop, Turnover
 
@@ -179,7 +179,7 @@ class Front:
         if point < cluster.shed_share:
             self._refuse(request, sent_ps, 429, "shed")
             return
-        refused = refusal(self.gateway, cluster.engines[0].config, request)
+        refused = cluster.refusal_of(request)
         if refused is not None:
             self._refuse(request, sent_ps, *refused)
             return

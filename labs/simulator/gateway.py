@@ -67,14 +67,27 @@ def answer(
     created_s: int = 0,
 ) -> HttpAnswer:
     """Return what a client gets for ``probe`` through ``gateway``: its own refusal, or the engine's, perhaps wrapped."""
+    refused = own_answer(gateway, config, probe)
+    if refused is not None:
+        return refused
+    theirs = engine_answer(
+        config, probe, model=gateway.model, queued=queued, shutting_down=shutting_down, created_s=created_s
+    )  # fmt: skip
+    return passed_on(gateway, theirs)
+
+
+def own_answer(gateway: Gateway, config: EngineConfig, probe: Probe) -> HttpAnswer | None:
+    """Return what ``gateway`` answers by itself, before any engine is asked; None if it asks one."""
     refused = _checked(gateway, config, probe)
     if refused is not None:
         return refused
     if gateway.tokenizer_crashes and (not probe.roles or None in probe.roles):
         return _own(SERVER_ERROR, "internal_error", "Internal server error", "tokenizer_crash")
-    theirs = engine_answer(
-        config, probe, model=gateway.model, queued=queued, shutting_down=shutting_down, created_s=created_s
-    )  # fmt: skip
+    return None
+
+
+def passed_on(gateway: Gateway, theirs: HttpAnswer) -> HttpAnswer:
+    """Return what becomes of an engine's answer on its way through ``gateway``."""
     if gateway.wraps_refusals and theirs.status != OK:
         return _own(SERVER_ERROR, "internal_error", "Internal server error", theirs.reason)
     return theirs
@@ -152,14 +165,20 @@ def probe_of(request: Request, model: str) -> Probe:
     )
 
 
-def refusal(gateway: Gateway, config: EngineConfig, request: Request) -> tuple[int, str] | None:
-    """Return (status, reason) if ``request`` is refused for what it is; None if it goes on to an engine."""
+def refusal(
+    gateway: Gateway, config: EngineConfig, request: Request, *, only_own: bool = False
+) -> tuple[int, str] | None:
+    """Return (status, reason) if ``request`` is refused for what it is; None if it goes on to an engine.
+
+    ``only_own``: by the gateway itself; what the engine would say, a real one says.
+    """
     is_long = request.prompt_tokens + request.max_tokens > config.max_model_len
     if not request.defect and not (gateway.checks and is_long):
         return None
     spoil(request, config.max_model_len)
-    found = answer(gateway, config, probe_of(request, gateway.model))
-    return None if found.status == OK else (found.status, found.reason)
+    probe = probe_of(request, gateway.model)
+    found = own_answer(gateway, config, probe) if only_own else answer(gateway, config, probe)
+    return None if found is None or found.status == OK else (found.status, found.reason)
 
 
 def is_clamped(request: Request) -> bool:

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from labs.live.build_model import MARKS, token_count
-from labs.live.chats import CLOCK, chat_body, template
+from labs.live.chats import CLOCK, chat_body, probe_body, template
+from labs.simulator.http_answers import Probe
 from labs.simulator.request import Request
 
 SHARED = 800
@@ -60,3 +61,21 @@ def test_the_clock_differs_where_the_world_says_that_prompts_differ():
 def test_whoever_has_no_tenant_says_all_themselves():
     alone = Request("r9", 0.0, 64, 8)
     assert tokens(written(chat_body(alone, "m", SHARED))) == 64
+
+
+@pytest.mark.parametrize(
+    ("defect", "wrong"),
+    [
+        ("missing_role", lambda body: "role" not in body["messages"][0]),
+        ("unknown_role", lambda body: body["messages"][0]["role"] == "wizard"),
+        ("empty_messages", lambda body: body["messages"] == []),
+        ("unknown_model", lambda body: body["model"] != "m"),
+        ("max_tokens_zero", lambda body: body["max_tokens"] == 0),
+    ],
+)
+def test_what_a_client_gets_wrong_is_wrong_in_its_body(defect, wrong):
+    assert wrong(chat_body(Request("r1", 0.0, 64, 8, defect=defect), "m", 0))
+
+
+def test_a_probe_has_the_tokens_that_it_says():
+    assert tokens(written(probe_body(Probe(prompt_tokens=320, max_tokens=500), "m"))) == 320
