@@ -67,7 +67,11 @@ class LiveCluster(Cluster):
         self._start_s = start_s
         self.breathe: Callable[[], None] = lambda: None
         """Called many times a second while the world advances; may raise to stop."""
-        super().__init__(config, cost, workload, start_s=start_s, **others)
+        try:
+            super().__init__(config, cost, workload, start_s=start_s, **others)
+        except BaseException:
+            self.wire.close()
+            raise
 
     def _engine(self, config: EngineConfig, cost: CostModel, start_s: float) -> Any:
         replica = self._made

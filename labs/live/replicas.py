@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import deque
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
@@ -94,7 +95,8 @@ class Replica:
         self._stopped_s = start_s
         self._restarting: threading.Thread | None = None
         self._scraping: Strand | None = None
-        self._closing = False
+        self._unwanted = threading.Event()
+        """Set while a start under way is to be broken off."""
         self._log_at = 0
         self.log_began = 0
         """Where in its log the last start begins, bytes."""
@@ -152,7 +154,7 @@ class Replica:
         What was under way is sent again when it answers, prompt and outputs as a new prompt, as a gateway would.
         """
         del down_s
-        self.join()
+        self._break_off()
         self._down()
         self.config, self.cost = config, cost
         self._hold_open()
@@ -164,8 +166,9 @@ class Replica:
         cut = dict(self._streams)
         for strand in cut.values():
             strand.cancel()
+        give_up_at = time.monotonic() + DROP_LIMIT_S
         for strand in cut.values():
-            strand.wait(DROP_LIMIT_S)
+            strand.wait(max(0.0, give_up_at - time.monotonic()))
         held = {request.index for request in self._held}
         for request in self.requests:
             was_cut = request.index in cut and request.client_left_ps is not None
@@ -191,8 +194,14 @@ class Replica:
 
     def _unless_closing(self, share: float, doing: str) -> None:
         del share, doing
-        if self._closing:
+        if self._unwanted.is_set():
             raise Unwanted("The engine was stopped while it started.")
+
+    def _break_off(self) -> None:
+        """End a restart under way: whoever wants another one, or none, does not wait for the minutes of a start."""
+        self._unwanted.set()
+        self.join()
+        self._unwanted.clear()
 
     def join(self, timeout_s: float | None = None) -> None:
         """Wait for a restart under way."""
@@ -201,7 +210,7 @@ class Replica:
 
     def kill(self) -> None:
         """Kill the engine; what it had under way is stranded."""
-        self.join()
+        self._break_off()
         self._down()
         if self.server is not None:
             servers.stop(self.server, grace_s=0.0)
@@ -210,8 +219,7 @@ class Replica:
 
     def close(self) -> None:
         """Stop everything; nothing is left behind. A restart under way is broken off. Safe to call twice."""
-        self._closing = True
-        self.join()
+        self._break_off()
         if self._scraping is not None:
             self._scraping.cancel()
         if self.server is not None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -223,6 +224,30 @@ def test_a_world_is_closed_at_once_while_its_engine_restarts(live_cluster, fake)
     assert time.monotonic() - began < 3.0
     assert cluster.engines[0].server is None
     cluster.close()
+
+
+def test_a_second_restart_breaks_off_the_first_and_does_not_wait_for_it(live_cluster, fake):
+    cluster = live_cluster(rate=20.0)
+    engine = cluster.engines[0]
+    until(cluster, lambda: len(cluster.requests) > 2)
+    fake.set(never_ready=True)
+    cluster.restart_engine(0, replace(CONFIG, max_num_seqs=2), COST, 9.0)
+    time.sleep(0.2)
+    fake.set(never_ready=False)
+    began = time.monotonic()
+    cluster.restart_engine(0, replace(CONFIG, max_num_seqs=3), COST, 9.0)
+    assert time.monotonic() - began < 3.0
+    until(cluster, lambda: not engine.is_down)
+    stopped(cluster)
+    until(cluster, lambda: quiet(cluster))
+    assert (engine.config.max_num_seqs, engine.failure, len(engine.processes)) == (3, None, 2)
+
+
+def test_a_world_that_cannot_be_made_leaves_no_thread(live_cluster):
+    before = threading.active_count()
+    with pytest.raises(ValueError, match="replicas"):
+        live_cluster(replicas=0)
+    assert threading.active_count() == before
 
 
 def test_a_world_of_which_one_engine_does_not_start_leaves_none(live_cluster, fake):
