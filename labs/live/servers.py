@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import textwrap
 import time
 import urllib.error
 import urllib.request
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 LOOK_EVERY_S = 0.25
 ASK_TIMEOUT_S = 2.0
 KEPT_LINES = 200
+SAID_CHARACTERS = 400
 LINE_BYTES = 400
 """Of a long line of the log."""
 FULL_BYTES = 1_000_000
@@ -188,16 +190,18 @@ def plain(text: str) -> str:
 
 
 _ERROR = re.compile(
-    r"(?:\b[A-Za-z]+(?:Error|Exception)|No space left on device|\berror: argument)\b.*",
+    r"(?:\b[A-Za-z]+(?:Error|Exception): |\bNo space left on device|\berror: argument ).*",
     re.MULTILINE,
 )
+"""What an error says at the end of its traceback; a line of source that raises one has no colon behind its name."""
 
 
 def said_last(log_path: Path, code: int | None, *, since: int = 0) -> str:
     """Return one sentence on why an engine ended: the last error that its log names from a byte on."""
+    lines = [each for each in tail(log_path, since=since).splitlines() if " WARNING " not in each]
     found = [
         each.strip()
-        for each in _ERROR.findall(tail(log_path, since=since))
+        for each in _ERROR.findall("\n".join(lines))
         if "See root cause" not in each and "EngineDeadError" not in each
     ]
     # The engine's own process says why; those that wait for it follow with errors of their own.
@@ -206,7 +210,8 @@ def said_last(log_path: Path, code: int | None, *, since: int = 0) -> str:
     if not said and _is_full(log_path):
         return f"The engine ended by itself ({_ended(code)}): the disk that holds its log is full."
     ended = f"The engine ended by itself ({_ended(code)})"
-    return f"{ended}: {said[:400]}" if said else f"{ended} and named no error."
+    short = textwrap.shorten(said, SAID_CHARACTERS, placeholder=" …")
+    return f"{ended}: {short}" if said else f"{ended} and named no error."
 
 
 def why_ended(server: Server) -> str:

@@ -40,6 +40,13 @@ POOL = (
     "(0.75 GiB KV cache is needed, which is larger than the available KV cache memory (0.28 GiB)."
 )
 
+TRACEBACK = f"""WARNING 11-30 14:35:58 [system_utils.py:255] This can cause fd limit errors like `OSError: [Errno 24]`.
+    raise ValueError(
+{POOL}
+    raise RuntimeError(
+RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {{}}"""
+"""As vLLM ends: the error itself, and that of the process which waits for it."""
+
 
 @pytest.fixture
 def next_one(another_learner, held, fake):
@@ -80,7 +87,7 @@ def typed(attempt, line):
 
 
 def test_an_engine_that_dies_at_start(lease, held, fake, settings, next_one):
-    fake.set(dies=POOL)
+    fake.set(dies=TRACEBACK)
     held()
     said = f"The engine ended by itself (exit status 1): {POOL} {BEFORE}"
     assert is_over(lease, Reason.START_FAILED, said, settings)
