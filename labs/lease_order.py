@@ -19,7 +19,7 @@ from django.utils import timezone
 from labs.models import BoxPulse, Lease
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
 LOOKED_BACK = 20
@@ -37,7 +37,7 @@ class Place:
     before: int
     """How many leases come first: those that wait before it, and those that have a box."""
     boxes: int
-    """Boxes that are up; with none, nothing moves."""
+    """Boxes that are up and fit its lab; with none, nothing moves."""
     likely_s: float | None
     """Until a box takes it, if leases last as the last ones did; None while none has ended yet, or no box is up."""
     at_most_s: float | None
@@ -63,7 +63,8 @@ def held_s(
 
 def in_order(now: datetime) -> list[Lease]:
     """Return the queued leases, the next one first. Leases of attempts that are closed are passed over."""
-    queued = list(Lease.objects.queued().filter(cancel_requested=False, attempt__status="open"))
+    rows = Lease.objects.queued().filter(cancel_requested=False, attempt__status="open")
+    queued = list(rows.select_related("attempt"))
     had = held_s(
         {each.person_id for each in queued},
         now - timedelta(seconds=settings.LIVE_FAIR_WINDOW_S),
@@ -77,12 +78,14 @@ def in_order(now: datetime) -> list[Lease]:
 def place_of(lease: Lease) -> Place | None:
     """Return where a lease stands in the queue; None if it does not wait."""
     now = timezone.now()
-    order = in_order(now)
+    wanted = profiles_of(lease)
+    order = [each for each in in_order(now) if each.pk == lease.pk or _meet(profiles_of(each), wanted)]  # fmt: skip
     position = next((place for place, each in enumerate(order) if each.pk == lease.pk), None)
     if position is None:
         return None
-    held = list(Lease.objects.held())
-    boxes = boxes_up(now) | {each.box for each in held}
+    profiles = dict(BoxPulse.objects.values_list("name", "profile"))
+    held = [each for each in Lease.objects.held() if _meet(wanted, _profile(each.box, profiles))]
+    boxes = boxes_up(now, wanted) | {each.box for each in held}
     lasted = _lasted()
     idle = [0.0] * (len(boxes) - len(held))
     likely = at_most = None
@@ -106,11 +109,46 @@ def place_of(lease: Lease) -> Place | None:
     )
 
 
-def boxes_up(now: datetime) -> set[str]:
-    """Return the names of the boxes whose supervisor was heard of lately, and that can start engines."""
+def profiles_of(lease: Lease) -> frozenset[str]:
+    """Return the profiles of the boxes that a lease's lab is written for; empty if any will do."""
+    try:
+        live = lease.attempt.spec.live
+    except LookupError:
+        return frozenset()  # Whoever takes it says that its lab is gone.
+    return frozenset() if live is None else frozenset(live.boxes)
+
+
+def fits(lease: Lease, profile: str) -> bool:
+    """Return whether a box of this profile can take a lease."""
+    return _meet(profiles_of(lease), {profile})
+
+
+def _meet(some: Collection[str], others: Collection[str]) -> bool:
+    return not some or not others or not set(some).isdisjoint(others)
+
+
+def _profile(box: str, profiles: Mapping[str, str]) -> Collection[str]:
+    """Return the profile of a box; nothing for one that did not say."""
+    return {profiles[box]} if profiles.get(box) else ()
+
+
+def boxes_up(now: datetime, profiles: Collection[str] = ()) -> set[str]:
+    """Return the names of the boxes whose supervisor was heard of lately, and that can start engines.
+
+    With ``profiles``, only boxes of these.
+    """
     lately = now - timedelta(seconds=BOX_SEEN_S)
     rows = BoxPulse.objects.filter(seen_at__gte=lately, problem="")
+    if profiles:
+        rows = rows.filter(profile__in=profiles)
     return set(rows.values_list("name", flat=True))
+
+
+def rings(now: datetime) -> int:
+    """Return how often to ring so that a box that fits hears it: once, if all that are up are of one kind."""
+    lately = now - timedelta(seconds=BOX_SEEN_S)
+    up = list(BoxPulse.objects.filter(seen_at__gte=lately).values_list("profile", flat=True))
+    return len(up) if len(set(up)) > 1 else 1
 
 
 def free_in(left_s: Sequence[float], before_s: Sequence[float]) -> float:

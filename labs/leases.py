@@ -52,7 +52,7 @@ def ask(attempt: Attempt) -> Lease:
                 raise Refused(refused)
             lease = Lease.objects.create(attempt=attempt, person_id=attempt.learner_id)
             attempts.take_up_again(attempt)
-            outbox.post(lease.pk, HOLD)
+            _ring(lease.pk)
     except IntegrityError:
         if (existing := unended.first()) is None:
             raise
@@ -297,7 +297,7 @@ def put_back(lease: Lease) -> bool:
             progress=0.0,
         )
         if moved:
-            outbox.post(lease.pk, HOLD)
+            _ring(lease.pk)
     if moved:
         doorbell.ring(lease.attempt_id)
     return moved
@@ -316,7 +316,13 @@ def let_go(attempt_id: int) -> None:
 def ring_for_next() -> None:
     """Tell the boxes that one of them may take the next lease."""
     for each in lease_order.in_order(timezone.now())[:1]:
-        outbox.post(each.pk, HOLD)
+        _ring(each.pk)
+
+
+def _ring(lease_id: int) -> None:
+    """Tell that somebody waits: every box, where the first that hears of it might be of another kind."""
+    for _ in range(lease_order.rings(timezone.now())):
+        outbox.post(lease_id, HOLD)
 
 
 def keep_log(lease: Lease, log: str) -> None:

@@ -19,7 +19,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from labs import doorbell, leases, live_sweep, worker
+from labs import doorbell, lease_order, leases, live_sweep, worker
 from labs.models import Action, Attempt, Lease
 
 if TYPE_CHECKING:
@@ -98,7 +98,10 @@ def hold(lease_id: int) -> None:
         logger.error("box %s takes no lease: %s", settings.LIVE_BOX, " ".join(swept.in_the_way))
         return
     lease = leases.claim_next(
-        settings.LIVE_BOX, host=live_sweep.host(), pids={"holder": live_sweep.myself()}
+        settings.LIVE_BOX,
+        host=live_sweep.host(),
+        pids={"holder": live_sweep.myself()},
+        fits=lambda each: lease_order.fits(each, settings.LIVE_PROFILE),
     )
     if lease is None:
         logger.info("lease %s rang; nobody is to be taken by %s", lease_id, settings.LIVE_BOX)

@@ -221,7 +221,12 @@ class Supervisor:
             problem = f"Its worker ended {self.failures} times within a minute of its start."
         BoxPulse.objects.update_or_create(
             name=settings.LIVE_BOX,
-            defaults={"host": live_sweep.host(), "seen_at": timezone.now(), "problem": problem},
+            defaults={
+                "host": live_sweep.host(),
+                "profile": settings.LIVE_PROFILE,
+                "seen_at": timezone.now(),
+                "problem": problem,
+            },
         )
 
 

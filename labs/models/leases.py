@@ -144,6 +144,8 @@ class BoxPulse(models.Model):
 
     name = models.CharField(max_length=80, unique=True)
     host = models.CharField(max_length=120)
+    profile = models.CharField(max_length=80, blank=True, default="")
+    """What it has and starts engines with: the name of a file of ``labs/live/profiles``."""
     seen_at = models.DateTimeField(default=timezone.now)
     problem = models.TextField(blank=True)
 

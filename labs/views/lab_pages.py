@@ -164,7 +164,7 @@ def _live(slug: str) -> _Live | None:
         spec = lab_of(key)
     except SpecError:
         return None
-    return _Live(spec, len(boxes_up(timezone.now())))
+    return _Live(spec, len(boxes_up(timezone.now(), spec.live.boxes if spec.live else ())))
 
 
 def _is_proved(slug: str) -> bool:

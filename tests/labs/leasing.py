@@ -75,5 +75,5 @@ def had(person, *, from_minutes_ago, minutes):
     )
 
 
-def box_is_up(name="box-1", **fields):
-    return BoxPulse.objects.create(name=name, host="here", **fields)
+def box_is_up(name="box-1", profile="cpu", **fields):
+    return BoxPulse.objects.create(name=name, host="here", profile=profile, **fields)

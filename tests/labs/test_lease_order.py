@@ -233,3 +233,35 @@ def test_two_clicks_that_ask_at_once_make_one_lease(tmp_path):
     attempt = live_attempt()
     *came, lease = at_once(tmp_path, *[lambda: leases.ask(attempt)] * 3, then=Lease.objects.get)
     assert came == [lease] * 3
+
+
+# ------------------------------------------------------------------------------- boxes that fit
+
+
+def test_a_lease_waits_for_a_box_of_a_profile_that_its_lab_names():
+    lease = queued(minutes_ago=1)
+    assert lease_order.profiles_of(lease) == {"cpu"}
+    assert lease_order.fits(lease, "cpu")
+    assert not lease_order.fits(lease, "h100-nvl-4")
+
+
+def test_a_box_of_another_profile_is_not_counted_for_it():
+    box_is_up("gpu-1", profile="h100-nvl-4")
+    assert lease_order.place_of(queued(minutes_ago=1)).boxes == 0
+    box_is_up("box-1")
+    assert lease_order.place_of(queued()).boxes == 1
+
+
+def test_a_lab_that_names_no_profile_is_taken_by_any_box():
+    lease = queued(backend="simulated")
+    assert lease_order.profiles_of(lease) == set()
+    assert lease_order.fits(lease, "h100-nvl-4")
+
+
+def test_every_box_is_rung_where_they_are_of_two_kinds():
+    assert lease_order.rings(timezone.now()) == 1
+    box_is_up("box-1")
+    box_is_up("box-2")
+    assert lease_order.rings(timezone.now()) == 1
+    box_is_up("gpu-1", profile="h100-nvl-4")
+    assert lease_order.rings(timezone.now()) == 3

@@ -112,6 +112,12 @@ def test_whoever_rang_the_next_is_taken(held):
     assert now(second).status == "queued"
 
 
+def test_a_box_leaves_a_lease_whose_lab_is_not_written_for_it(lease, held, settings):
+    settings.LIVE_PROFILE = "h100-nvl-4"
+    assert held(rung=lease.pk) is None
+    assert now(lease).status == "queued"
+
+
 def test_a_message_that_comes_twice_or_about_nothing_holds_nothing(lease, held):
     held(lambda: attempts.finish(lease.attempt), rung=lease.pk)
     assert held(rung=lease.pk) is None

@@ -172,7 +172,8 @@ def test_no_engine_outlives_its_worker_however_that_ends(box):
     # The supervisor is told to stop, which its person reads.
     lease = box.ask()
     assert guard.process(lease.pids["holder"][0]).session != worker
-    assert in_file(BoxPulse.objects.get).name == "box-1"
+    pulse = in_file(BoxPulse.objects.get)
+    assert (pulse.name, pulse.profile) == ("box-1", "cpu")
     box.process.terminate()
     assert box.process.wait(timeout=LIMIT_S) == 0
     assert box.ends(lease).end_reason == "worker_stopped"

@@ -47,6 +47,11 @@ def test_a_box_that_is_up_leaves_nothing_to_wait_for(learner_client):
     assert "No box is up now" not in page
 
 
+def test_a_box_of_another_kind_is_none_to_wait_for(learner_client):
+    box_is_up("gpu-1", profile="h100-nvl-4")
+    assert "No box is up now: you would wait for one." in page_of(learner_client)
+
+
 def test_a_lab_without_a_live_folder_offers_none_and_starts_none(learner_client):
     slug = without_live()
     assert OFFER not in page_of(learner_client, slug)
