@@ -32,7 +32,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from labs import leases, live_sweep
-from labs.live import boxes
+from labs.live import boxes, servers
 from labs.models import BoxPulse, Lease
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ def problems_of(profile: str) -> list[str]:
         box = boxes.box(profile)
     except boxes.BoxError as error:
         return [*found, f"LIVE_PROFILE={profile}: {error}."]
+    if box.url:
+        return [*found, *_unanswered(box)]
     program = boxes.program(box.program)
     if shutil.which(program) is None:
         found.append(
@@ -70,6 +72,19 @@ def problems_of(profile: str) -> list[str]:
             "a profile may name another."
         )
     return [*found, *_without_models(box)]
+
+
+def _unanswered(box: boxes.Box) -> list[str]:
+    """Return why the engine of others cannot be reached; empty if it answers."""
+    try:
+        url = boxes.address(box)
+    except boxes.BoxError as error:
+        return [f"{error}."]
+    if servers.answers(url):
+        return []
+    return [
+        f"The engine at {url} does not answer /health. It is run by somebody else: ask them, or mend the address."
+    ]
 
 
 def _without_models(box: boxes.Box) -> list[str]:

@@ -16,7 +16,7 @@ from labs.live import guard, servers
 from labs.live.boxes import BoxError, box
 from labs.live.dry_run import dry_run
 from labs.live.first_check import findings
-from labs.live.offering import unserved
+from labs.live.offering import NotServed, unserved
 from labs.specs import LIVE
 from labs.worlds import HEALTHY
 
@@ -103,6 +103,10 @@ class Command(BaseCommand):
             raise SystemExit(1)
 
     def _play(self, where: Box, slug: str, name: str, position: int) -> None:
+        if where.devices:
+            raise CommandError(
+                f"{where.name} has GPUs: a lab is played there from its page, where a lease sees to it that all is undone"
+            )
         key = f"{slug}{LIVE}"
         if key not in live_keys():
             known = ", ".join(each.removesuffix(LIVE) for each in live_keys())
@@ -127,7 +131,7 @@ class Command(BaseCommand):
                     table=table,
                     tell=self._tell,
                 )
-            except (servers.EngineError, plays.PlayError, BoxError) as exc:
+            except (servers.EngineError, plays.PlayError, BoxError, NotServed) as exc:
                 raise CommandError(str(exc)) from exc
         self.stderr.write("\r" + " " * 78 + "\r", ending="")
         for entry in log:
