@@ -13,20 +13,21 @@ from labs import live_records, live_sweep
 from labs.incident import advance
 from labs.live import beginning, boxes, guard, offering, servers
 from labs.live_session import EngineLost
-from labs.models import Action
-from labs.worker import Stopped, Worlds
+from labs.worker import Worlds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from labs.incident import Incident, Progress
-    from labs.models import Attempt, Lease
+    from labs.models import Action, Attempt, Lease
 
 logger = logging.getLogger(__name__)
 
 TICK_S = 0.02
 ASK_EVERY_S = 0.5
 """How soon an action that is cancelled stops, at most."""
+START_MARGIN_S = 10.0
+"""The first start is ended by the lease's clock, which says why; this is for restarts."""
 KEEP_EVERY_S = 30.0
 """Of the record, beside the end: what is left of a world whose holder is killed."""
 
@@ -89,7 +90,7 @@ class EngineSession:
                 folder=self.folder,
                 marks=guard.marks(self.lease_id, settings.LIVE_DIR),
                 ledger=live_sweep.ledger_of(self.lease_id),
-                ready_within_s=settings.LIVE_START_S,
+                ready_within_s=settings.LIVE_START_S + START_MARGIN_S,
             )
             beginning.begin(self.incident, tell)
         except offering.NotServed as exc:
@@ -109,17 +110,12 @@ class EngineSession:
 
     def follow(self, tell: Progress) -> None:
         """Let the world run on after "done" for as long as its mark looks. Raises what ``tell`` raises, EngineLost."""
-        world = self._world()
-        beginning.cluster_of(world).breathe = lambda: self._while(None)
+        world = beginning.at_now(self._world())
         plan = world.spec.mitigation
-        done_s = beginning.at_now(world).clock_s
-        until_s = done_s + plan.settle_s + plan.window_s + plan.follow_s
-
-        def watching(share: float, doing: str) -> None:
-            self._require_engine()
-            tell(share, f"Watching whether it holds: {doing}")
-
-        advance(world, until_s, watching)
+        # What was done last, the mark counts from there: whoever wrote for minutes since has been watched already.
+        self.attempt.refresh_from_db(fields=["clock_s"])
+        until_s = self.attempt.clock_s + plan.settle_s + plan.window_s + plan.follow_s
+        advance(world, until_s, self._breathing(tell, "Watching whether it holds: "))
 
     def stop(self) -> None:
         """End the load and every engine, and store what was seen until then."""
@@ -129,16 +125,21 @@ class EngineSession:
             # Before the streams are cut off: nobody's client has left.
             record = self._taken() if self.came_to_page else None
         finally:
-            cluster = beginning.cluster_of(self.incident)
-            cluster.close()
-            for problem in cluster.not_undone:
-                logger.error(
-                    "lease %s: not undone, and tried again by every sweep: %s",
-                    self.lease_id,
-                    problem,
-                )
+            self._close()
         if record is not None:
             self._store_at_last(record)
+
+    def _close(self) -> None:
+        cluster = beginning.cluster_of(self._world())
+        try:
+            cluster.close()
+        except Exception:
+            # Whoever holds the lease ends what is left; the record is stored all the same.
+            logger.exception("the world of lease %s was not closed by itself", self.lease_id)
+        for problem in cluster.not_undone:
+            logger.error(
+                "lease %s: not undone, and tried again by every sweep: %s", self.lease_id, problem
+            )
 
     # ---------------------------------------------------------------------------------- its world
 
@@ -184,37 +185,41 @@ class EngineSession:
             else:
                 return
 
-    def _while(self, action: Action | None) -> None:
-        """Look after each moment of an action: whether there is an engine, and whether it was cancelled."""
-        self._require_engine()
-        if action is None or time.monotonic() - self.asked_at < ASK_EVERY_S:
-            return
-        self.asked_at = time.monotonic()
-        try:
-            cancelled = Action.objects.filter(pk=action.pk, cancel_requested=True).exists()
-        except DatabaseError:
-            return  # Whoever stores how far it is bears that, or does not.
-        if cancelled:
-            raise Stopped
+    def _breathing(self, tell: Progress, words: str = "") -> Progress:
+        """Return ``tell`` as an advance calls it, and have the world call it meanwhile: its pieces may be long.
+
+        So an engine that is lost, a cancelled action and a lease that is over are noticed within a second.
+        """
+        last = (0.0, "At the engine")
+
+        def told(share: float, doing: str) -> None:
+            nonlocal last
+            last = (share, doing)
+            self._require_engine()
+            tell(share, f"{words}{doing}")
+
+        def moment() -> None:
+            self._require_engine()
+            if time.monotonic() - self.asked_at >= ASK_EVERY_S:
+                self.asked_at = time.monotonic()
+                tell(*getattr(tell, "last", (last[0], f"{words}{last[1]}")))
+
+        beginning.cluster_of(self._world()).breathe = moment
+        return told
 
     def _begin(self, attempt: Attempt, tell: Progress) -> Incident:
         del attempt
         world = self._world()
-
-        def running(share: float, doing: str) -> None:
-            self._require_engine()
-            tell(share, doing)
-
         try:
-            advance(world, 0, running)
+            advance(world, 0, self._breathing(tell))
         except servers.EngineError as exc:  # A world without its fault would be another one.
             raise EngineLost(str(exc)) from exc
         self.came_to_page = True
         return beginning.at_now(world)
 
     def _before(self, action: Action, tell: Progress) -> Incident:
-        del tell
+        del action
         world = self._world()
-        beginning.cluster_of(world).breathe = lambda: self._while(action)
+        self._breathing(tell)
         self._require_engine()
         return beginning.at_now(world)

@@ -263,8 +263,11 @@ class _Teller:
         self._breathe = breathe
         self._bear = bear
         self._told_at = 0.0
+        self.last = (0.0, action.doing)
+        """What it was told last: a world whose pieces are long tells it again."""
 
     def __call__(self, share: float, doing: str) -> None:
+        self.last = (share, doing)
         self._breathe()
         now = time.monotonic()
         if now - self._told_at < TELL_EVERY_S:

@@ -35,6 +35,35 @@ def test_an_attempt_runs_from_its_lease_to_its_record(lease, held):
     assert attempt.panel["gauges"]["users_hurt"] >= 0
 
 
+def test_the_world_of_somebody_who_wrote_for_long_has_been_watched_already(
+    lease, held, monkeypatch
+):
+    attempt, followed = lease.attempt, []
+
+    def write_for_minutes():
+        for each in followed:
+            each.page_ns -= 300 * 10**9
+
+    original = beginning.begin
+
+    def begin(incident, tell):
+        original(incident, tell)
+        followed.append(beginning.cluster_of(incident).clock)
+        beginning.cluster_of(incident).workload.set_rate(0.0, 0.0)
+
+    monkeypatch.setattr(beginning, "begin", begin)
+    began = []
+    held(
+        lambda: attempts.command(attempt, "curl localhost:8000/metrics"),
+        write_for_minutes,
+        lambda: (began.append(time.monotonic()), attempts.finish(attempt)),
+    )
+    assert now(attempt).clock_s < 100
+    record = live_records.incident_of(attempt)
+    assert record.clock_s >= 300
+    assert time.monotonic() - began[0] < 3.0
+
+
 def test_a_long_wait_is_cancelled_within_a_second_and_charged_nothing(lease, held, monkeypatch):
     attempt, asked = lease.attempt, []
     original = beginning.LiveCluster.advance
