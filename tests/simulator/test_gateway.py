@@ -10,10 +10,12 @@ from labs.simulator.gateway import (
     GatewayChange,
     answer,
     is_clamped,
+    refusal,
     status_counts,
 )
 from labs.simulator.http_answers import Probe, engine_answer
 from labs.simulator.metrics import share_meeting_limits
+from labs.simulator.request import Request
 from labs.simulator.scheduler import EngineConfig
 from tests.simulator.reacting import SHORT, world
 
@@ -193,3 +195,17 @@ def test_a_full_queue_answers_503_and_the_rest_is_served():
     counts = status_counts(served.requests, from_s=0.0, to_s=100.0, now_s=120.0)
     assert counts[503, "queue_full"] > 100
     assert max(s.waiting for s in served.engines[0].samples) <= 5
+
+
+@pytest.mark.parametrize(
+    ("gateway", "told"),
+    [
+        (Gateway(), None),
+        (Gateway(wraps_refusals=True), None),
+        (Gateway(checks=("role",)), (400, "missing_role")),
+        (Gateway(tokenizer_crashes=True), (500, "tokenizer_crash")),
+    ],
+)
+def test_before_a_real_engine_a_gateway_says_only_what_it_says_itself(gateway, told):
+    wrong = Request("r1", 0.0, 64, 8, defect="missing_role")
+    assert refusal(gateway, CONFIG, wrong, only_own=True) == told
