@@ -128,7 +128,10 @@ def _read(incident: Incident, command: Command, cost_s: int, progress: Progress 
     advance(incident, start_s + cost_s, progress)
     if slowdown:
         apply(incident, {"verb": "slowdown", "factor": 1.0})
-    shown = take(incident.view, command)
+    try:
+        shown = take(incident.view, command)
+    except NotMeasured as exc:  # A real engine may have gone while its answer was waited for.
+        return Outcome("refused", str(exc), incident.clock_s)
     drawn = None if shown.panel is None else asdict(shown.panel)
     # What the lab's table does not hold cannot be cited: the answer shows it all the same.
     seen = {k: value for k, value in shown.signals.items() if k in incident.spec.signals}

@@ -201,12 +201,18 @@ _LACKS = {
 }
 
 
+def require(asks: Sequence[Ask], environment: Mapping[str, str]) -> None:
+    """Raise NotMeasured for a program that the box lacks."""
+    for name in (each.argv[0] for each in asks if each.argv):
+        if shutil.which(name, path=environment.get("PATH")) is None:
+            raise NotMeasured(f"{name}: {_LACKS.get(name, 'it is not on this box')}. {_NOTHING}")
+
+
 def _answer(ask: Ask, environment: Mapping[str, str]) -> str:
     if ask.url:
         return _fetched(ask)
     name = ask.argv[0]
-    if shutil.which(name, path=environment.get("PATH")) is None:
-        raise NotMeasured(f"{name}: {_LACKS.get(name, 'it is not on this box')}. {_NOTHING}")
+    require([ask], environment)
     try:
         done = subprocess.run(
             ask.argv,

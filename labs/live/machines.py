@@ -7,19 +7,24 @@ from __future__ import annotations
 
 import os
 import re
+import threading
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from labs.live import guard, servers
+from labs.instruments.sources import NotMeasured
+from labs.instruments.take import Shown, instrument_of
+from labs.live import gpu_instruments, gpu_readings, guard, servers
 from labs.live.faults.performing import ActError, Hands
 from labs.live.gpu_instruments import Devices, before_of
 from labs.live.gpu_outputs import Before
 from labs.live.launching import PASSED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from labs.console import Command
     from labs.live.boxes import Box
     from labs.live.clusters import LiveCluster
     from labs.live.faults.acts import Act, Start
@@ -28,7 +33,11 @@ if TYPE_CHECKING:
     from labs.live.replicas import Replica
     from labs.simulator.cluster import Cluster
     from labs.simulator.config import EngineConfig
+    from labs.specs import LabSpec
 
+LONG = "all-reduce-perf"
+"""The one instrument that takes tens of seconds: nobody could wait for it and keep the lease alive."""
+LATE_S = 5.0
 LOOK_EVERY_S = 1.0
 """How often replicas that are rolled one after another are looked at."""
 _WORKER = re.compile(r"VLLM::Worker\w*?(\d+)$")
@@ -50,6 +59,8 @@ class Machine:
     priorities: Mapping[str, int] = field(default_factory=dict)
     """Classes of requests that are sent with a priority."""
     before: Before = field(default_factory=Before)
+    measuring: dict[str, tuple[float, Future[Shown]]] = field(default_factory=dict)
+    """What takes long: when it was begun, and its end."""
     is_rolling: bool = False
     """Whether replicas are being started one after another."""
 
@@ -81,6 +92,29 @@ class Machine:
             logs=tuple(self.log_path(each.seat.replica) for each in self.starts),
         )
 
+    def take(
+        self, command: Command, replicas: Sequence[Replica], spec: LabSpec, now_s: float
+    ) -> Shown:
+        """Return what an instrument shows. Raises NotMeasured for what the box cannot answer.
+
+        It is asked twice, before its price and after. What takes long is begun the first time and had the second.
+        """
+        devices = self.devices(replicas)
+        if command.verb != LONG:
+            return gpu_instruments.take(devices, command, spec.signals)
+        begun = self.measuring.pop(repr(command), None)
+        price_s = spec.instruments[instrument_of(command)].cost_s
+        if begun is not None and now_s - begun[0] <= price_s + LATE_S:
+            return _had(begun[1])
+        asks = gpu_readings.asks_of(command, self.box, self.starts)
+        gpu_readings.require(asks, devices.environment)
+        work: Future[Shown] = Future()
+        self.measuring[repr(command)] = (now_s, work)
+        threading.Thread(
+            target=_measure, args=(work, devices, command, spec.signals), daemon=True
+        ).start()
+        return Shown("", {})
+
     def do(self, act: Act, cluster: LiveCluster) -> None:
         """Do an act: its commands, then the replicas that it starts otherwise. Raises EngineError."""
         try:
@@ -106,6 +140,23 @@ class Machine:
     def undo(self) -> list[str]:
         """Undo all that was done to the box; return a sentence for each thing that failed and stays in the ledger."""
         return self.hands.undo()
+
+
+def _measure(
+    work: Future[Shown], devices: Devices, command: Command, signals: Collection[str]
+) -> None:
+    try:
+        work.set_result(gpu_instruments.take(devices, command, signals))
+    except Exception as exc:  # noqa: BLE001  (whoever waits for it hears of it)
+        work.set_exception(exc)
+
+
+def _had(work: Future[Shown]) -> Shown:
+    """Return what was measured. Raises NotMeasured for what failed or has not ended yet."""
+    try:
+        return work.result(LATE_S)
+    except TimeoutError:
+        raise NotMeasured(f"{LONG}: it has not ended in its time; take it again.") from None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from labs.instruments.answers import body_of
 from labs.instruments.prometheus.exposition import REFUSED
 from labs.instruments.signals import window_words
 from labs.instruments.sources.source import NotMeasured
-from labs.live import gpu_instruments, gpu_readings, servers, startup_logs
+from labs.live import gpu_readings, servers, startup_logs
 from labs.live.chats import CHAT, probe_body
 from labs.live.scraping import OtherMetrics, read
 from labs.simulator.gateway import own_answer, passed_on
@@ -62,8 +62,7 @@ def real_of(spec: LabSpec, cluster: LiveCluster, *, is_ours: bool = True) -> Rea
         if command.verb in _OF_THE_LOG and not is_ours:
             raise NotMeasured(f"{command.verb}: {OTHERS}. Nothing was charged.")
         if cluster.machine is not None and command.verb in gpu_readings.VERBS:
-            devices = cluster.machine.devices(cluster.replicas)
-            return gpu_instruments.take(devices, command, spec.signals)
+            return cluster.machine.take(command, cluster.replicas, spec, now_s)
         if command.verb == "metrics":
             return _get(
                 engine, command.target if command.target.startswith("/") else "/metrics", cluster

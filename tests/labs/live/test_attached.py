@@ -150,7 +150,9 @@ def test_one_that_is_as_the_lab_needs_it_is_taken(there):
 
 
 def test_nobody_there_is_a_sentence():
-    with pytest.raises(servers.EngineError, match=r"The engine at http://127.0.0.1:1 does not answ"):
+    with pytest.raises(
+        servers.EngineError, match=r"The engine at http://127.0.0.1:1 does not answ"
+    ):
         checked("http://127.0.0.1:1", "small-llama", KNOBS)
 
 
@@ -199,7 +201,9 @@ def test_a_profile_says_where_it_answers(profile, monkeypatch):
 def test_a_profile_that_says_how_to_start_it_as_well_is_refused(profile):
     with pytest.raises(BoxError, match=r"theirs.toml: program: take it out: the engine at url is"):
         profile(SAID + 'program = "vllm"')
-    with pytest.raises(BoxError, match=r"theirs.toml: say served_model_name, and simulator_profile"):
+    with pytest.raises(
+        BoxError, match=r"theirs.toml: say served_model_name, and simulator_profile"
+    ):
         profile(SAID.replace('served_model_name = "small-llama"', ""))
     with pytest.raises(BoxError, match=r"program: say which command starts an engine"):
         profile('title = "x"\nblock_size = 32\nmodel = "m"')

@@ -7,7 +7,7 @@ import pytest
 from labs import console, incident
 from labs.catalogue import lab
 from labs.incident import advance
-from labs.instruments.take import take
+from labs.instruments.take import NotMeasured, take
 from labs.live import beginning, guard
 from labs.live.boxes import box
 from labs.live.faults.acts import Act
@@ -234,6 +234,23 @@ def test_instruments_read_the_box_and_signals_only_what_it_printed(here, play):
     outcome = incident.perform(found, console.parse("rank-times --last 60s"), 1)
     assert outcome.kind == "refused"
     assert "no counter of a real engine says how long a rank waits" in outcome.text
+
+
+def test_what_takes_long_is_measured_while_its_price_is_waited_for(here, play):
+    found = play("slow-to-begin", "healthy")
+    at_page(found)
+    line = "all_reduce_perf -b 8M -e 32M -f 2"
+    command = console.parse(line)
+    with pytest.raises(NotMeasured, match="nccl-tests are not installed on this box"):
+        take(found.view, command)
+    posing.program(here, "all_reduce_perf", "#!/bin/sh\necho measured on $CUDA_VISIBLE_DEVICES\n")
+    assert take(found.view, command).text == ""
+    shown = take(found.view, command)
+    assert [each for each in shown.text.splitlines() if "measured" in each] == [
+        "measured on 0,1",
+        "measured on 2,3",
+    ]
+    assert beginning.cluster_of(found).machine.measuring == {}
 
 
 def test_what_an_engine_said_at_its_start_names_its_kernels(here, play):
