@@ -76,8 +76,9 @@ class EngineSession:
 
     @property
     def log_path(self) -> str:
-        """Return the log of the first engine."""
-        return str(self.folder / "engine-0.log")
+        """Return the log of the engine that failed, if one has; else the first one's."""
+        failed = [each.log_path for each in self._replicas() if each.failure and each.log_path]
+        return str(failed[0] if failed else self.folder / "engine-0.log")
 
     def start(self, tell: Progress) -> None:
         """Start the engines. Raises EngineLost, or what ``tell`` raises."""

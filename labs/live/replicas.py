@@ -125,9 +125,11 @@ class Replica:
             return
         try:
             servers.wait_ready(server, within_s=self._ready_within_s, tell=tell)
-        except BaseException:
+        except BaseException as exc:
             servers.stop(server)
             self.server = None
+            if isinstance(exc, servers.EngineError):
+                self.failure = exc
             raise
 
     def answer(self) -> None:

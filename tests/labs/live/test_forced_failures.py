@@ -241,6 +241,20 @@ def test_an_engine_that_is_killed_under_a_long_action_ends_it_at_once_and_unchar
     assert now(lease).end_reason == Reason.ENGINE_DIED
 
 
+def test_of_several_engines_the_operator_finds_the_log_of_the_one_that_failed(
+    lease, held, settings, short, monkeypatch
+):
+    spec = short.model_copy(update={"fleet": short.fleet.model_copy(update={"replicas": 2})})
+    monkeypatch.setattr("labs.models.attempts.lab", lambda key: spec)
+    session = held(
+        lambda: kill_engine(settings.LIVE_DIR, log="engine-1.log"),
+        *[lambda: time.sleep(0.05)] * 100,
+    )
+    assert now(lease).end_reason == Reason.ENGINE_DIED
+    assert session.log_path.endswith("engine-1.log")
+    assert log_of(lease)
+
+
 HOLDER = """
 import sys, json, time
 sys.path.insert(0, {root!r})
