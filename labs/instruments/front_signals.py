@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from labs.instruments.answers import ANSWER_SIGNALS
 from labs.instruments.endings import ENDING_SIGNALS
@@ -165,6 +165,9 @@ def batch_tokens_each(view: View) -> float | None:
 
 def open_requests(view: View) -> list[Request]:
     """Return the requests that the engines have now: those that run, then those that wait."""
+    engines: list[Any] = list(view.cluster.engines)
+    if all(hasattr(engine, "open_at") for engine in engines):  # A record: it has no present.
+        return [each for engine in engines for each in engine.open_at(view.now_s)]
     running = [each for engine in view.cluster.engines for each in engine.running]
     return [*running, *(each for engine in view.cluster.engines for each in engine.waiting)]
 

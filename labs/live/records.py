@@ -58,6 +58,14 @@ class RecordedEngine:
     requests: list[Request] = field(default_factory=list)
     num_leaked_blocks: int = 0
 
+    def open_at(self, now_s: float) -> list[Request]:
+        """Return the requests that the engine had at a time, those that waited among them."""
+        return [
+            each
+            for each in self.requests
+            if each.arrival_s <= now_s and (each.finish_s is None or each.finish_s > now_s)
+        ]
+
     @property
     def waiting(self) -> tuple[Request, ...]:
         return tuple(
