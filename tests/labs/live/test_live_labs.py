@@ -5,8 +5,9 @@ import pytest
 from labs import incident
 from labs.catalogue import lab, live_keys
 from labs.console import Command, parse
+from labs.instruments.registry import signal_values
 from labs.instruments.take import take
-from labs.live import boxes
+from labs.live import boxes, records
 from labs.live.launching import launch_of
 from labs.live.readings import OF_THE_ENGINE, OF_THE_RECORD
 from labs.plays import load_play
@@ -68,6 +69,15 @@ def test_every_instrument_takes_the_windows_of_the_lab_and_shows_what_it_says(ke
         assert set(shown.signals) & set(spec.signals) <= set(each.signals), name
         if parse(each.command).verb != "steps":
             assert "5 min" not in shown.text, name
+
+
+def test_every_signal_of_it_can_be_told_from_a_record(key):
+    spec = lab(key)
+    world = incident.begin(spec, SEED, hypothesis=spec.served[0])
+    raw = records.bytes_of(records.dump(world, about={}))
+    told = records.incident_of(spec, spec.served[0], SEED, world.fleet, raw)
+    seen = signal_values(world.view, spec.signals)
+    assert signal_values(told.view, spec.signals) == pytest.approx(seen)
 
 
 def test_no_signal_is_left_that_nothing_shows(key):
