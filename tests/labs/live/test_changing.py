@@ -140,5 +140,8 @@ def test_what_a_lab_offers_on_a_processor_can_be_done_there(world, key):
     for number, change in enumerate(found.spec.changes.values(), start=1):
         command = console.parse(change.command)
         each = {"verb": command.verb, **command.options}
-        assert incident.why_not(found, each) == ""
-        incident.carry_out(found, each, number)
+        said = incident.why_not(found, each)
+        # A world in which nothing is wrong has had some of them done.
+        assert said == "" or said.endswith("on already.")
+        if not said:
+            incident.carry_out(found, each, number)
