@@ -70,7 +70,7 @@ def test_pieces_give_the_same_bytes_as_the_whole(at_page, monkeypatch):
     whole, pieces = at_page(), at_page()
     monkeypatch.setattr(state, "PIECES_A_WINDOW", 0.01)
     tell(whole, *STORY[:5])
-    monkeypatch.setattr(state, "PIECE_S", 7.0)
+    monkeypatch.setattr(state, "PIECES_A_WINDOW", 300 / 7)
     tell(pieces, *STORY[:5])
     assert digest(whole) == digest(pieces)
 
