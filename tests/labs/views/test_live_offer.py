@@ -18,7 +18,7 @@ from tests.labs.leasing import box_is_up, published  # noqa: F401  (a fixture)
 pytestmark = pytest.mark.django_db
 SLUG = "preemption-storm"
 KEY = f"{SLUG}/live"
-OFFER = "Take the page on a real engine"
+OFFER = "Start a real engine"
 
 
 def page_of(client, slug=SLUG):
