@@ -47,17 +47,19 @@ class Scenario:
 
     def fresh(self) -> list[Request]:
         """Return requests that nobody has served yet."""
-        return [
-            Request(
-                each.request_id,
-                each.arrival_s,
-                each.prompt_tokens,
-                each.max_tokens,
-                priority=each.priority,
-                prefix=each.prefix,
-            )
-            for each in self.requests
-        ]
+        return [sent_at(each, each.arrival_s) for each in self.requests]
+
+
+def sent_at(request: Request, arrival_s: float) -> Request:
+    """Return the same request as sent at a time, served by nobody yet."""
+    return Request(
+        request.request_id,
+        arrival_s,
+        request.prompt_tokens,
+        request.max_tokens,
+        priority=request.priority,
+        prefix=request.prefix,
+    )
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from labs.live.boxes import Box
     from labs.simulator.config import EngineConfig
 
-MARK = "COURSEWARE_LEASE"
-"""The environment variable by which a sweep knows the processes of a lease."""
 HOST = "127.0.0.1"
 _QUIET = {
     "HF_HUB_OFFLINE": "1",
@@ -76,7 +74,6 @@ def launch_of(
     *,
     port: int,
     log_path: Path,
-    mark: str = "",
     fp8_kv: bool = False,
     devices: Sequence[int] | None = None,
     flags: Sequence[str] = (),
@@ -86,7 +83,7 @@ def launch_of(
 ) -> Launch:
     """Return how an engine with these knobs is started on a box.
 
-    ``mark`` is put into its environment under ``MARK``; ``flags`` and ``env`` are what a lab adds; ``devices`` are the
+    ``flags`` and ``env`` are what a lab adds, the marks of a lease (``guard.marks``) among them; ``devices`` are the
     GPUs of this replica, the box's own unless given. ``as_written`` leaves paths and variables as the profile has them,
     for reading; else it raises BoxError for a variable that is not set.
     """
@@ -117,8 +114,6 @@ def launch_of(
     given = {**_QUIET, **dict(box.env), **(env or {})}
     if places:
         given["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, places))
-    if mark:
-        given[MARK] = mark
     return Launch(tuple(argv), given, port, log_path, ledger)
 
 

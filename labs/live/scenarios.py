@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labs import worlds
-from labs.live.comparison import Run, Scenario
+from labs.live.comparison import Run, Scenario, sent_at
 from labs.simulator.config import EngineConfig
 from labs.simulator.request import Request
 
@@ -52,8 +52,7 @@ def of_lab(spec: LabSpec, seed: int) -> Scenario:
     world = worlds.build(spec, name, seed)
     start_s = float(spec.timeline.starts_at_s)
     requests = tuple(
-        replace_arrival(each, each.arrival_s - start_s)
-        for each in world.cluster.workload.until(0.0)
+        sent_at(each, each.arrival_s - start_s) for each in world.cluster.workload.until(0.0)
     )
     return Scenario(
         spec.slug,
@@ -61,16 +60,4 @@ def of_lab(spec: LabSpec, seed: int) -> Scenario:
         requests,
         (Run(name, spec.hypotheses[name].title, world.fleet.config),),
         is_exact=False,
-    )
-
-
-def replace_arrival(request: Request, arrival_s: float) -> Request:
-    """Return the same request as sent at another time, served by nobody yet."""
-    return Request(
-        request.request_id,
-        arrival_s,
-        request.prompt_tokens,
-        request.max_tokens,
-        priority=request.priority,
-        prefix=request.prefix,
     )
