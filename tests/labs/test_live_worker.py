@@ -160,6 +160,8 @@ def test_no_engine_outlives_its_worker_however_that_ends(box):
     worker = guard.process(lease.pids["holder"][0]).session
     os.kill(lease.pids["holder"][0], signal.SIGKILL)
     assert box.ends(lease).end_reason == "worker_lost"
+    # The sweep keeps the log after it has ended the processes.
+    until(lambda: box.now(lease).engine_log, box.told)
     assert "guard: ending the engine (the worker is gone)" in box.now(lease).engine_log
 
     # Celery's parent is killed: the supervisor starts another one.
