@@ -10,14 +10,14 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from labs.live import servers
-from labs.live.replicas import GAUGES, Replica
+from labs.live.replicas import Replica
 from labs.live.scraping import OtherMetrics, Page, read, sample_of
+from labs.live.telling import GAUGES
 from labs.simulator.telemetry import Process, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from labs.live.iterations import Iteration
     from labs.simulator.config import EngineConfig
     from labs.simulator.cost_model import CostModel
 
@@ -44,12 +44,11 @@ class AttachedReplica(Replica):
     def __init__(self, config: EngineConfig, cost: CostModel, *, url: str, **others: Any) -> None:
         super().__init__(config, cost, **others)
         self.url = url
-        self._heard_s = time.monotonic()
 
     def wake(self) -> None:
         """Look whether it is the engine that the lab needs. Raises EngineError."""
         page = checked(self.url, self._model, self.config)
-        self._base = _less(sample_of(page, 0.0))
+        self.telling.base = _less(sample_of(page, 0.0))
         attached: Any = Attached(self.url)
         self.server = attached
 
@@ -59,22 +58,11 @@ class AttachedReplica(Replica):
     def answer(self) -> None:
         """Send it requests from now on. What it counted before is not counted here."""
         super().answer()
-        self._heard_s = time.monotonic()
         self.processes[-1] = Process(self.processes[-1].stopped_s, self.processes[-1].up_s, None)
-
-    def note(self, page: Page, *, asked_s: float) -> None:
-        """Take a read of ``/metrics``."""
-        self._heard_s = time.monotonic()
-        super().note(page, asked_s=asked_s)
-
-    def _told(self, now_s: float) -> list[Iteration]:
-        """Return nothing: what it logs is not here."""
-        del now_s
-        return []
 
     def look(self) -> None:
         """Notice that it is gone."""
-        silent_s = time.monotonic() - self._heard_s
+        silent_s = time.monotonic() - self.telling.heard_at
         if self.server is not None and self.processes and silent_s > UNHEARD_S:
             self.failure = servers.EngineDied(
                 f"The engine at {self.url} has not answered for {silent_s:.0f} s. It is run by somebody else: ask them."
@@ -97,8 +85,7 @@ class AttachedReplica(Replica):
 
     def close(self) -> None:
         """Leave it as it is."""
-        if self._scraping is not None:
-            self._scraping.cancel()
+        self.telling.hush(wait=False)
         self.server = None
 
 

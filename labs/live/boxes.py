@@ -60,6 +60,9 @@ class Box:
     """What every start adds."""
     env: tuple[tuple[str, str], ...] = ()
     """What every start adds to the environment."""
+    nice: int = 0
+    """How far an engine gives way, 0 to 19, to whatever else runs on the box: where it computes on the processors that its
+    clients run on, they hear of each token when it comes only if they go first."""
     models: tuple[BoxModel, ...] = ()
     """Where a lab's profile decides which model is served; then ``model`` and what belongs to it are empty."""
     hardware: str = ""
@@ -110,6 +113,8 @@ def _box(path: Path, data: dict[str, Any]) -> Box:
     if made.url:
         _attached(path, made)
         return made
+    if made.nice not in range(20):
+        raise BoxError(f"{path.name}: nice: write a number from 0 to 19")
     if not made.program:
         raise BoxError(f"{path.name}: program: say which command starts an engine")
     if bool(made.model) == bool(made.models):

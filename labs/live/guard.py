@@ -2,7 +2,7 @@
 
 Run as a file, with the standard library alone::
 
-    python guard.py [--ledger FILE] [--grace SECONDS] -- vllm serve ...
+    python guard.py [--ledger FILE] [--grace SECONDS] [--nice N] -- vllm serve ...
 
 It starts the engine in a session of its own and holds the read end of a pipe, its standard input, whose write end only
 the worker has. The pipe says how to go on:
@@ -57,14 +57,14 @@ def marks(lease: str, live_dir: Path | str) -> dict[str, str]:
 
 
 def command(
-    argv: Sequence[str], *, ledger: Path | None = None, grace_s: float = GRACE_S
+    argv: Sequence[str], *, ledger: Path | None = None, grace_s: float = GRACE_S, nice: int = 0
 ) -> list[str]:
     """Return the command that runs ``argv`` under a guard. Its standard input must be a pipe that only the worker holds."""
     undone = ["--ledger", str(ledger)] if ledger else []
     return [
         *(sys.executable, "-I", str(Path(__file__).resolve())),
         *undone,
-        *("--grace", f"{grace_s:g}", "--", *argv),
+        *("--grace", f"{grace_s:g}", "--nice", str(nice), "--", *argv),
     ]
 
 
@@ -75,6 +75,7 @@ def spawn(
     output: IO[bytes] | int,
     ledger: Path | None = None,
     grace_s: float = GRACE_S,
+    nice: int = 0,
 ) -> subprocess.Popen[bytes]:
     """Start ``argv`` under a guard and return the guard's process: it ends when the engine does, with its status.
 
@@ -82,7 +83,7 @@ def spawn(
     exec would hold the pipe too, and outlive its parent with it: fork none.
     """
     return subprocess.Popen(
-        command(argv, ledger=ledger, grace_s=grace_s),
+        command(argv, ledger=ledger, grace_s=grace_s, nice=nice),
         env=dict(env),
         stdin=subprocess.PIPE,
         stdout=output,
@@ -310,7 +311,18 @@ def record(ledger: Path, argv: Sequence[str]) -> None:
 # ---------------------------------------------------------------------------------------- the guard
 
 
-def watch(argv: Sequence[str], *, ledger: Path | None, grace_s: float) -> int:
+def give_way(pid: int, nice: int) -> None:
+    """Lower the priority of a process that has just started, and of all that it will start, below others of the machine.
+
+    A kernel that groups processes by session weighs them by the session's niceness, and by their own only within it.
+    """
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, pid, nice)
+    with suppress(OSError):
+        (PROC / str(pid) / "autogroup").write_text(str(nice), encoding="ascii")
+
+
+def watch(argv: Sequence[str], *, ledger: Path | None, grace_s: float, nice: int = 0) -> int:
     """Run an engine until it ends, is told to, or the worker is gone; return the status to exit with."""
     asked: list[str] = []
 
@@ -327,6 +339,8 @@ def watch(argv: Sequence[str], *, ledger: Path | None, grace_s: float) -> int:
     except OSError as error:
         say(f"{argv[0]} cannot be started: {error.strerror or error}")
         return 127
+    if nice:
+        give_way(engine.pid, nice)
     why = ""
     while engine.poll() is None and not why:
         why = asked[0] if asked else _said(LOOK_EVERY_S)
@@ -375,9 +389,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Run an engine that ends with its worker.")
     parser.add_argument("--ledger", type=Path, help="JSON lines: what is to be undone at the end")
     parser.add_argument("--grace", type=float, default=GRACE_S, metavar="SECONDS")
+    parser.add_argument(
+        "--nice", type=int, default=0, help="of the engine; the guard keeps its own"
+    )
     parser.add_argument("argv", nargs="+", metavar="-- COMMAND")
     options = parser.parse_args()
-    return watch(options.argv, ledger=options.ledger, grace_s=options.grace)
+    return watch(options.argv, ledger=options.ledger, grace_s=options.grace, nice=options.nice)
 
 
 if __name__ == "__main__":

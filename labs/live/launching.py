@@ -40,6 +40,8 @@ class Launch:
     log_path: Path
     ledger: Path | None = None
     """What the engine's guard undoes when whoever started it is gone."""
+    nice: int = 0
+    """How far its processes give way to others of the machine, as ``nice`` counts."""
 
     @property
     def base_url(self) -> str:
@@ -114,7 +116,7 @@ def launch_of(
     given = {**_QUIET, **dict(box.env), **(env or {})}
     if places:
         given["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, places))
-    return Launch(tuple(argv), given, port, log_path, ledger)
+    return Launch(tuple(argv), given, port, log_path, ledger, box.nice)
 
 
 def knobs(config: EngineConfig) -> list[str]:

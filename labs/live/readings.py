@@ -110,7 +110,7 @@ def _get(engine: Replica, path: str, cluster: LiveCluster) -> str:
         return REFUSED
     if path == "/metrics":
         try:
-            engine.note(read(text), asked_s=asked_s)
+            engine.telling.note(read(text), asked_s=asked_s)
         except OtherMetrics as exc:
             raise NotMeasured(str(exc)) from exc
         return text.rstrip("\n")
@@ -168,7 +168,7 @@ def _started(engine: Replica) -> str:
         return "the engine is down; its log ends here"
     try:
         with engine.server.launch.log_path.open("rb") as log:
-            log.seek(engine.log_began)
+            log.seek(engine.telling.log_began)
             text = log.read(STARTUP_BYTES).decode(errors="replace")
     except OSError:
         return ""

@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections import deque
-from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
-
 from labs.live import servers
-from labs.live.iterations import Iteration, iterations
-from labs.live.scraping import OtherMetrics, Page, read, sample_of
 from labs.live.streams import completion, stream
+from labs.live.telling import Telling
 from labs.simulator.pauses import NEVER
 from labs.simulator.request import Request, Status
-from labs.simulator.telemetry import Process, Sample
+from labs.simulator.telemetry import Process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from labs.live.iterations import Iteration
     from labs.live.launching import Launch
+    from labs.live.scraping import OtherMetrics, Page
     from labs.live.streams import Ask
     from labs.live.wires import Clock, Strand, Wire
     from labs.simulator.config import EngineConfig
     from labs.simulator.cost_model import CostModel
     from labs.simulator.pauses import Pause
+    from labs.simulator.telemetry import Sample
 
-SCRAPE_EVERY_S = 0.5
-SCRAPE_LIMIT_S = 5.0
 DROP_LIMIT_S = 2.0
 """For streams to end that are cut off."""
-GAUGES = {"t_s", "running", "waiting", "kv_cache_usage_perc", "leaked_blocks", "oldest_waiting_s", "max_prefill_tokens_in_step"}  # fmt: skip
-"""Of a sample; everything else counts on over restarts."""
 
 
 class Unwanted(servers.EngineError):
@@ -63,7 +57,6 @@ class Replica:
         self.config = config
         self.cost = cost
         self.requests: list[Request] = []
-        self.samples: list[Sample] = []
         self.processes: list[Process] = []
         self.slowdown = 1.0
         """What an instrument costs a real engine, it costs by itself."""
@@ -76,8 +69,6 @@ class Replica:
         with the settings it was given, may be started anew."""
         self.log_path: Path | None = None
         """Of its engine, also of one that is down."""
-        self.page: Page | None = None
-        """The last read of ``/metrics``."""
         self._start_s = start_s
         self._wire = wire
         self._clock = clock
@@ -91,18 +82,13 @@ class Replica:
         self._ended: deque[Request] = deque()
         self._held: list[Request] = []
         """What the gateway sends once the engine answers."""
-        self._base: Sample | None = None
         self._stopped_s = start_s
         self._restarting: threading.Thread | None = None
-        self._scraping: Strand | None = None
         self._unwanted = threading.Event()
         """Set while a start under way is to be broken off."""
-        self._log_at = 0
-        self.log_began = 0
-        """Where in its log the last start begins, bytes."""
-        self._noting = threading.Lock()
-        self.steps: deque[tuple[float, Iteration]] = deque(maxlen=20_000)
-        """(when its line was read, what the engine's log says of it)."""
+        self.telling = Telling(
+            wire, clock, oldest_waiting_s=self._oldest_waiting_s, other=self._unknown
+        )
 
     # ------------------------------------------------------------------------------ life
 
@@ -116,7 +102,7 @@ class Replica:
         launch = self._launch(self.config)
         self.log_path = launch.log_path
         self.server = servers.start(launch)
-        self._log_at = self.log_began = self.server.log_at
+        self.telling.read_log(launch.log_path, self.server.log_at)
 
     def wait(self, tell: Callable[[float, str], None] | None = None) -> None:
         """Wait until the started engine answers; one that does not is stopped. Raises EngineError."""
@@ -135,20 +121,16 @@ class Replica:
     def answer(self) -> None:
         """Note that the engine answers from now on, send what was held, and scrape it."""
         now_s = self._clock().now_s()
-        self.processes.append(Process(self._stopped_s, now_s, self._base))
-        self._scraping = self._wire.spawn(self._scrapes())
+        self.processes.append(Process(self._stopped_s, now_s, self.telling.base))
+        if self.server is not None:
+            self.telling.listen(self.server.base_url)
         held, self._held = self._held, []
         for request in held:
             self._send(request)
 
     def _down(self) -> None:
-        if self._scraping is not None:
-            self._scraping.cancel()
-            self._scraping.wait(DROP_LIMIT_S)
-            self._scraping = None
-        with self._noting:
-            self._stopped_s = self._clock().now_s()
-            self._base = self.samples[-1] if self.samples else None
+        self.telling.hush()
+        self._stopped_s = self.telling.rest()
 
     def restart(self, config: EngineConfig, cost: CostModel, *, down_s: float) -> None:
         """Stop the engine, and start another with this config in a thread; ``down_s`` is whatever it takes.
@@ -222,8 +204,7 @@ class Replica:
     def close(self) -> None:
         """Stop everything; nothing is left behind. A restart under way is broken off. Safe to call twice."""
         self._break_off()
-        if self._scraping is not None:
-            self._scraping.cancel()
+        self.telling.hush(wait=False)
         if self.server is not None:
             server, self.server = self.server, None
             servers.stop(server)
@@ -312,6 +293,28 @@ class Replica:
     # ----------------------------------------------------------------------------- gauges
 
     @property
+    def samples(self) -> list[Sample]:
+        return self.telling.samples
+
+    @property
+    def page(self) -> Page | None:
+        """The last read of ``/metrics``."""
+        return self.telling.page
+
+    @property
+    def steps(self) -> deque[tuple[float, Iteration]]:
+        """(when its line was read, what the engine's log says of it)."""
+        return self.telling.steps
+
+    def _oldest_waiting_s(self, now_s: float) -> float:
+        return max((now_s - request.arrival_s for request in self.waiting), default=0.0)
+
+    def _unknown(self, page: OtherMetrics) -> None:
+        # Said before it counts: another thread looks.
+        self.failure = servers.EngineError(str(page))
+        self.is_lost = True
+
+    @property
     def ready_s(self) -> float:
         return float("inf") if self.is_down else self.processes[-1].up_s
 
@@ -370,99 +373,3 @@ class Replica:
             tuple(self.samples),
             tuple(self.processes),
         )
-
-    # ---------------------------------------------------------------------------- scrapes
-
-    async def _scrapes(self) -> None:
-        while True:
-            await self._scrape()
-            await asyncio.sleep(SCRAPE_EVERY_S)
-
-    async def _scrape(self) -> None:
-        server = self.server
-        if server is None:
-            return
-        limit = aiohttp.ClientTimeout(total=SCRAPE_LIMIT_S)
-        asked_s = self._clock().now_s()
-        try:
-            async with self._wire.session.get(
-                f"{server.base_url}/metrics", timeout=limit
-            ) as answer:
-                page = read(await answer.text())
-        except OtherMetrics as exc:
-            # Said before it counts: another thread looks.
-            self.failure = servers.EngineError(str(exc))
-            self.is_lost = True
-            return
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError):
-            return
-        self.note(page, asked_s=asked_s)
-
-    def note(self, page: Page, *, asked_s: float) -> None:
-        """Take a read of ``/metrics`` as a sample, with what the log has told of steps since the last.
-
-        A page that was asked for before the last sample was taken may be older than that: counters would fall.
-        """
-        with self._noting:
-            if not self.samples or asked_s >= self.samples[-1].t_s:
-                self._note(page, self._clock().now_s())
-
-    def _note(self, page: Page, now_s: float) -> None:
-        self.page = page
-        told = self._told(now_s)
-        waits = [now_s - request.arrival_s for request in self.waiting]
-        sample = sample_of(
-            page,
-            now_s,
-            oldest_waiting_s=max(waits, default=0.0) if page_waits(page) else 0.0,
-            max_prefill_tokens=max((each.prefill_tokens for each in told), default=0),
-        )
-        last = self.samples[-1] if self.samples else None
-        computed, prefill, busy_s = (
-            (last.computed_tokens, last.prefill_tokens, last.busy_s) if last else (0, 0, 0.0)
-        )
-        sample = replace(
-            on_top_of(self._base, sample),
-            computed_tokens=computed + sum(each.tokens for each in told),
-            prefill_tokens=prefill + sum(each.prefill_tokens for each in told),
-            busy_s=busy_s + sum(each.elapsed_ms for each in told) / 1000,
-        )
-        self.samples.append(sample)
-
-    def _told(self, now_s: float) -> list[Iteration]:
-        """Read what the engine has logged of its steps since the last time."""
-        if self.server is None:
-            return []
-        try:
-            with self.server.launch.log_path.open("rb") as log:
-                log.seek(self._log_at)
-                new = log.read()
-        except OSError:
-            return []
-        whole = new.rpartition(b"\n")[0] + b"\n" if b"\n" in new else b""
-        self._log_at += len(whole)
-        found = list(iterations(whole.decode(errors="replace")))
-        self.steps.extend((now_s, each) for each in found)
-        return found
-
-
-def page_waits(page: Page) -> bool:
-    """Return whether the engine says that anybody waits."""
-    return page.total("vllm:num_requests_waiting") > 0
-
-
-def on_top_of(base: Sample | None, sample: Sample) -> Sample:
-    """Return a sample of a new process with what had been counted before it added."""
-    if base is None:
-        return sample
-    added: dict[str, Any] = {}
-    for each in fields(Sample):
-        if each.name in GAUGES:
-            continue
-        before, now = getattr(base, each.name), getattr(sample, each.name)
-        added[each.name] = (
-            tuple(a + b for a, b in zip(before, now, strict=True))
-            if isinstance(now, tuple)
-            else before + now
-        )
-    return replace(sample, **added)

@@ -99,7 +99,11 @@ def start(launch: Launch) -> Server:
         launch.log_path.parent.mkdir(parents=True, exist_ok=True)
         with launch.log_path.open("ab") as log:
             process = guard.spawn(
-                launch.argv, env=launch.environment(), output=log, ledger=launch.ledger
+                launch.argv,
+                env=launch.environment(),
+                output=log,
+                ledger=launch.ledger,
+                nice=launch.nice,
             )
     except OSError as exc:
         raise EngineError(_why(exc, launch)) from exc

@@ -81,7 +81,7 @@ class FakeBox:
 @pytest.fixture(autouse=True)
 def _look_often(monkeypatch):
     monkeypatch.setattr(servers, "LOOK_EVERY_S", 0.02)
-    monkeypatch.setattr("labs.live.replicas.SCRAPE_EVERY_S", 0.05)
+    monkeypatch.setattr("labs.live.telling.SCRAPE_EVERY_S", 0.05)
 
 
 @pytest.fixture

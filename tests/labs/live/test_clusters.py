@@ -307,7 +307,7 @@ def test_a_page_without_our_families_is_no_engine_of_ours(live_cluster, fake):
 
 
 def test_a_page_that_hangs_leaves_a_gap_and_stops_nothing(live_cluster, fake, monkeypatch):
-    monkeypatch.setattr("labs.live.replicas.SCRAPE_LIMIT_S", 0.1)
+    monkeypatch.setattr("labs.live.telling.SCRAPE_LIMIT_S", 0.1)
     cluster = live_cluster()
     until(cluster, lambda: cluster.engines[0].samples)
     fake.set(metrics="hangs")
@@ -326,10 +326,9 @@ def test_a_page_older_than_the_last_sample_is_not_noted(live_cluster):
     cluster = live_cluster()
     engine = cluster.engines[0]
     until(cluster, lambda: engine.samples and engine.samples[-1].generation_tokens)
-    engine._scraping.cancel()
-    engine._scraping.wait(1.0)
+    engine.telling.hush()
     old, seen = read(engine.page.text), len(engine.samples)
-    engine.note(old, asked_s=engine.samples[-1].t_s - 0.01)
+    engine.telling.note(old, asked_s=engine.samples[-1].t_s - 0.01)
     assert len(engine.samples) == seen
-    engine.note(old, asked_s=cluster.clock.now_s())
+    engine.telling.note(old, asked_s=cluster.clock.now_s())
     assert len(engine.samples) == seen + 1

@@ -211,3 +211,15 @@ def test_a_ledger_is_taken_out_as_it_is_undone_and_names_what_it_could_not_do(tm
 
 def test_a_ledger_that_is_not_there_undoes_nothing(tmp_path):
     assert guard.undo(tmp_path / "ledger") == []
+
+
+def test_an_engine_gives_way_with_all_that_it_starts_and_its_guard_does_not(
+    tmp_path, family, guarded
+):
+    held = guarded(family, nice=7)
+    pids = pids_in(tmp_path)
+    assert {os.getpriority(os.PRIO_PROCESS, each) for each in pids} == {7}
+    assert os.getpriority(os.PRIO_PROCESS, held.pid) == os.getpriority(os.PRIO_PROCESS, 0)
+    # A kernel that groups processes by session weighs the engine's; what leaves it has its own niceness.
+    group = Path(f"/proc/{pids[0]}/autogroup")
+    assert not group.exists() or group.read_text().split()[-2:] in ([], ["nice", "7"])

@@ -70,7 +70,7 @@ def test_steps_are_counted_from_the_log(world):
     assert text.splitlines()[0].startswith("steps ")
     assert "largest prefill" in text
     cluster.replicas[0].steps.clear()
-    cluster.replicas[0]._scraping.cancel()
+    cluster.replicas[0].telling.hush()
     assert told(world, "steps --last 10s") == "no step in the last 10 s"
 
 

@@ -140,8 +140,7 @@ def test_a_live_world_and_its_record_show_the_same(fake, short, tmp_path, fast_c
         cluster.workload.set_rate(0.0, cluster.now_s)
         incident.advance(world, 8)
         for each in cluster.replicas:
-            each._scraping.cancel()
-            each._scraping.wait(1.0)
+            each.telling.hush()
         told = recorded_of(world)
         names = list(short.signals)
         assert signal_values(told.view, names) == signal_values(world.view, names)
