@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labs.live.iterations import Iteration
+    from labs.simulator.config import EngineConfig
 
 PS_PER_MS = 1_000_000_000
 
@@ -43,6 +44,15 @@ class Step:
     """Read by the step, those that it writes included."""
     prefill_tokens: int
     sequences: int
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What batches showed of an engine."""
+
+    steps: tuple[Step, ...] = ()
+    gaps: tuple[tuple[float, int, int], ...] = ()
+    """(milliseconds, KV tokens, sequences) of decode steps, as a client saw them."""
 
 
 @dataclass(frozen=True)
@@ -168,19 +178,23 @@ def _not_negative(design: NDArray[np.float64], target: NDArray[np.float64]) -> N
     return costs
 
 
-def calibrate(
+def measure(
     base_url: str,
     log_path: Path,
     *,
     model: str,
+    config: EngineConfig,
     tell: Callable[[float, str], None] | None = None,
-) -> Fit:
-    """Run the batches on an engine that logs its iterations and has an ample pool, and fit its costs."""
-    measured: list[Step] = []
-    seen: list[tuple[float, int, int]] = []
-    for number, (count, prompt, output) in enumerate((WARM_UP, *BATCHES)):
+) -> Seen:
+    """Run the batches that an engine of this config holds at once, and return what it showed of its steps.
+
+    It must log its iterations and serve nobody else.
+    """
+    fitting = [each for each in BATCHES if holds(config, *each)]
+    rounds: list[Seen] = []
+    for number, (count, prompt, output) in enumerate((WARM_UP, *fitting)):
         if tell is not None:
-            tell(number / len(BATCHES), f"Measuring steps: {count} requests of {prompt} tokens")
+            tell(number / len(fitting), f"Measuring steps: {count} requests of {prompt} tokens")
         at = log_path.stat().st_size
         requests = [Request(f"calibrate-{number}-{i}", 0.0, prompt, output) for i in range(count)]
         drive = driving.drive(base_url, requests, model=model, scrape_every_s=1.0)
@@ -188,10 +202,35 @@ def calibrate(
             log.seek(at)
             batch = list(iterations(log.read().decode(errors="replace")))
         if number:
-            measured += steps_of(batch, 1000 * drive.wall_s, count)
-            seen += gaps_of(list(drive.tokens_ps.values()), prompt)
-    found = fit(measured)
-    ratios = (took_ms / found.decode_ms(kv, sequences) for took_ms, kv, sequences in seen)
+            rounds.append(
+                Seen(
+                    tuple(steps_of(batch, 1000 * drive.wall_s, count)),
+                    tuple(gaps_of(list(drive.tokens_ps.values()), prompt)),
+                )
+            )
+    return joined(rounds)
+
+
+def holds(config: EngineConfig, count: int, prompt: int, output: int) -> bool:
+    """Return whether an engine computes so many requests at once to their end, none waiting and none preempted."""
+    blocks = count * -(-(prompt + output) // config.block_size)
+    fits = prompt + output <= config.max_model_len and blocks <= config.usable_blocks
+    return fits and count <= config.max_num_seqs
+
+
+def joined(rounds: Iterable[Seen]) -> Seen:
+    """Return several rounds as one."""
+    all_of = list(rounds)
+    return Seen(
+        tuple(step for each in all_of for step in each.steps),
+        tuple(gap for each in all_of for gap in each.gaps),
+    )
+
+
+def fitted(seen: Seen) -> Fit:
+    """Fit an engine's costs to what it showed. Raises ValueError for fewer steps than costs."""
+    found = fit(seen.steps)
+    ratios = (took_ms / found.decode_ms(kv, sequences) for took_ms, kv, sequences in seen.gaps)
     return replace(found, jitter=tuple(sorted(ratios)))
 
 

@@ -1,15 +1,14 @@
-"""A comparison carried out: a short calibration, then every run of a scenario on the simulator and on a real engine."""
+"""A comparison carried out: every run of a scenario on a real engine, and on the simulator with that engine's own step costs."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from labs.instruments.signals import quantile
 from labs.live import calibration, comparison, driving, iterations, servers
 from labs.live.launching import launch_of
-from labs.simulator.config import EngineConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -17,18 +16,10 @@ if TYPE_CHECKING:
 
     from labs.live.boxes import Box
     from labs.live.comparison import Measured, Row, Run, Scenario
+    from labs.simulator.config import EngineConfig
 
-AMPLE_BLOCKS = 1200
 READY_WITHIN_S = 180.0
 RUN_LIMIT_S = 900.0
-_CALIBRATED = EngineConfig(
-    num_gpu_blocks=AMPLE_BLOCKS,
-    max_num_seqs=64,
-    max_num_batched_tokens=2048,
-    block_size=32,
-    max_model_len=1024,
-)
-
 type Tell = Callable[[float, str], None]
 
 
@@ -37,6 +28,10 @@ class Compared:
     """One run on both backends."""
 
     run: Run
+    fit: calibration.Fit
+    """What a step of the live engine costs, measured on it right before and right after: a shared machine is not as fast at all times."""
+    met: tuple[int, ...]
+    """How many of a burst each of its first steps met, in the simulator too."""
     simulated: Measured
     live: Measured
     rows: tuple[Row, ...]
@@ -48,10 +43,9 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A scenario on both backends, with the costs that the simulator was given."""
+    """A scenario on both backends."""
 
     scenario: Scenario
-    fit: calibration.Fit
     runs: tuple[Compared, ...]
 
     def told(self) -> dict[str, Any]:
@@ -59,11 +53,12 @@ class Comparison:
         return {
             "scenario": self.scenario.name,
             "title": self.scenario.title,
-            "fit": {**asdict(self.fit), "jitter": spread_of(self.fit.jitter)},
             "runs": [
                 {
                     "name": each.run.name,
                     "title": each.run.title,
+                    "fit": {**asdict(each.fit), "jitter": spread_of(each.fit.jitter)},
+                    "met": list(each.met),
                     "holds": each.holds,
                     "rows": [
                         {**asdict(row), "apart": row.apart, "holds": row.holds} for row in each.rows
@@ -81,29 +76,33 @@ def spread_of(jitter: Sequence[float]) -> dict[str, float]:
 
 
 def compare(scenario: Scenario, box: Box, *, folder: Path, tell: Tell) -> Comparison:
-    """Carry a comparison out: about a minute to calibrate, then each run for as long as it takes.
+    """Carry a comparison out: each run for as long as it takes, and half a minute of calibration on either side.
 
     Raises EngineError, OtherMetrics, TimeoutError.
     """
-    config = replace(_CALIBRATED, block_size=box.block_size)
-    with _engine(box, config, folder / "calibration.log", tell) as server:
-        fit = calibration.calibrate(
-            server.base_url, server.launch.log_path, model=box.served_model_name, tell=tell
-        )
     found: list[Compared] = []
     for number, run in enumerate(scenario.runs):
         tell(number / len(scenario.runs), f"{run.name}: {run.title}")
+        live, fit, met = _live(scenario, run, box, folder / f"run-{run.name}.log", tell)
         cost = fit.with_jitter(f"{scenario.name}:{run.name}")
-        simulated = comparison.simulate(scenario, run, cost)
-        live = _live(scenario, run, box, folder / f"run-{run.name}.log", tell)
-        found.append(
-            Compared(run, simulated, live, tuple(comparison.rows(scenario, simulated, live)))
-        )
-    return Comparison(scenario, fit, tuple(found))
+        simulated = comparison.simulate(scenario, run, cost, met if scenario.is_exact else ())
+        rows = comparison.rows(scenario, simulated, live)
+        found.append(Compared(run, fit, tuple(met), simulated, live, tuple(rows)))
+    return Comparison(scenario, tuple(found))
 
 
-def _live(scenario: Scenario, run: Run, box: Box, log_path: Path, tell: Tell) -> Measured:
+def _live(
+    scenario: Scenario, run: Run, box: Box, log_path: Path, tell: Tell
+) -> tuple[Measured, calibration.Fit, list[int]]:
     with _engine(box, run.config, log_path, tell) as server:
+
+        def calibrated() -> calibration.Seen:
+            return calibration.measure(
+                server.base_url, log_path, model=box.served_model_name, config=run.config, tell=tell
+            )
+
+        before = calibrated()
+        tell(0.5, f"{run.name}: {run.title}")
         seen = log_path.stat().st_size
         drive = driving.drive(
             server.base_url, scenario.fresh(), model=box.served_model_name, limit_s=RUN_LIMIT_S
@@ -111,7 +110,9 @@ def _live(scenario: Scenario, run: Run, box: Box, log_path: Path, tell: Tell) ->
         with log_path.open("rb") as log:
             log.seek(seen)
             steps = list(iterations.iterations(log.read().decode(errors="replace")))
-    return comparison.measured(drive, steps)
+        fit = calibration.fitted(calibration.joined([before, calibrated()]))
+    met = comparison.met_by(steps, run, len(scenario.requests))
+    return comparison.measured(drive, steps), fit, met
 
 
 @contextmanager

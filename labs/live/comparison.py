@@ -6,16 +6,16 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from labs.instruments.signals import quantile
+from labs.simulator.cost_model import CostModel
 from labs.simulator.engine import Engine
-from labs.simulator.request import Request
+from labs.simulator.request import PS_PER_S, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from labs.live.driving import Drive
     from labs.live.iterations import Iteration
     from labs.simulator.config import EngineConfig
-    from labs.simulator.cost_model import CostModel
     from labs.simulator.telemetry import StepRecord
 
 CLOSE_TIMES = 0.15
@@ -130,24 +130,62 @@ def rows(scenario: Scenario, simulated: Measured, live: Measured) -> list[Row]:
     ]
 
 
-def simulate(scenario: Scenario, run: Run, cost: CostModel) -> Measured:
-    """Serve a run's requests on the simulator, step by step. Raises ValueError if they do not end within an hour of its time."""
+def met_by(steps: Sequence[Iteration], run: Run, requests: int) -> list[int]:
+    """Return how many requests of a burst each of an engine's first steps met, as its log tells, until its slots are full.
+
+    A server takes a millisecond or two to take in each. Who was still on the way when a step began is chance, and part of what
+    an engine is given, not of what it does.
+    """
+    room = min(requests, run.config.max_num_seqs)
+    found: list[int] = []
+    for each in steps:
+        if sum(found) >= room:
+            break
+        found.append(each.prefilling)
+    return found
+
+
+def as_met(scenario: Scenario, met: Sequence[int], cost: CostModel) -> list[Request]:
+    """Return a burst as it reached an engine: each group but the first in the middle of the step before its own."""
+    found: list[Request] = []
+    waiting = scenario.fresh()
+    arrive_ps = begins_ps = kv_tokens = running = 0
+    for number, count in enumerate(met, start=1):
+        group = waiting[:count] if number < len(met) else waiting
+        waiting = waiting[len(group) :]
+        found += [sent_at(each, arrive_ps / PS_PER_S) for each in group]
+        prompts = sum(each.prompt_tokens for each in group[:count])
+        kv_tokens += prompts + running
+        tokens, running = prompts + running, running + count
+        took_ps = CostModel.step_ps(
+            cost, kv_tokens=kv_tokens, prefill_tokens=prompts, sequences=running, tokens=tokens
+        )
+        arrive_ps, begins_ps = begins_ps + took_ps // 2, begins_ps + took_ps
+    return found
+
+
+def simulate(scenario: Scenario, run: Run, cost: CostModel, met: Sequence[int] = ()) -> Measured:
+    """Serve a run's requests on the simulator, step by step; ``met`` says how they came, if they came in a burst.
+
+    Raises ValueError if they do not end within an hour of its time.
+    """
     engine = Engine(run.config, cost, sample_every_s=0.25, closed_form=False)
     steps: list[StepRecord] = []
     engine.on_step = steps.append
-    requests = scenario.fresh()
+    requests = as_met(scenario, met, cost) if met else scenario.fresh()
     for request in requests:
         engine.submit(request)
     engine.advance(LONGEST_S)
     if engine.num_unfinished:
         raise ValueError(f"{scenario.name} {run.name}: {engine.num_unfinished} requests never end")
     usable = run.config.usable_blocks
+    sent_s = {each.request_id: each.arrival_s for each in scenario.requests}
     return Measured(
         steps=len(steps),
         preemptions=sum(len(step.preempted) for step in steps),
         peak_waiting=max(step.waiting for step in steps),
         peak_kv_usage=round(max(1 - step.free_blocks / usable for step in steps), 3),
-        **_felt(requests, max(step.end_s for step in steps)),
+        **_felt(requests, max(step.end_s for step in steps), sent_s),
     )
 
 
@@ -164,12 +202,19 @@ def measured(drive: Drive, steps: Sequence[Iteration]) -> Measured:
         preemptions=last.preemptions_reported - first.preemptions_reported,
         peak_waiting=max(sample.waiting for sample in drive.samples),
         peak_kv_usage=round(max(scraped, logged), 3),
-        **_felt(drive.requests, drive.wall_s),
+        **_felt(drive.requests, drive.wall_s, {}),
     )
 
 
-def _felt(requests: Sequence[Request], wall_s: float) -> dict[str, Any]:
-    ttft = [each.first_token_s - each.arrival_s for each in requests if each.first_token_s]
+def _felt(
+    requests: Sequence[Request], wall_s: float, sent_s: Mapping[str, float]
+) -> dict[str, Any]:
+    """Return what clients felt; ``sent_s`` says when those were sent that came to the engine later."""
+    ttft = [
+        each.first_token_s - sent_s.get(each.request_id, each.arrival_s)
+        for each in requests
+        if each.first_token_s
+    ]
     gaps = [each.longest_gap_s for each in requests if each.num_output_tokens > 1]
     tokens = sum(each.num_output_tokens for each in requests)
     return {

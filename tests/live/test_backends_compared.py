@@ -30,7 +30,8 @@ def test_a_storm_takes_as_many_steps_and_preemptions_as_the_simulator_says(start
     drive = driving.drive(server.base_url, scenario.fresh(), model="small-llama", limit_s=300)
     steps = list(iterations.iterations(server.launch.log_path.read_bytes()[seen:].decode()))
     live = comparison.measured(drive, steps)
-    simulated = comparison.simulate(scenario, scenario.runs[0], COST)
+    met = comparison.met_by(steps, scenario.runs[0], 16)
+    simulated = comparison.simulate(scenario, scenario.runs[0], COST, met)
     assert live.answered == simulated.answered == 16
     assert simulated.preemptions > 0
     assert (live.steps, live.preemptions) == (simulated.steps, simulated.preemptions)

@@ -92,22 +92,24 @@ class Command(BaseCommand):
 
 def table_of(found: Comparison) -> str:
     """Return a comparison as Markdown, one table a run."""
-    fit = found.fit
-    lines = [
-        (
-            f"{found.scenario.title}. Step costs fitted to {fit.steps} steps (median error {100 * fit.median_error:.0f} %): "
-            f"{fit.base_ms:.1f} ms, {fit.sequence_ms:.2f} ms a sequence, {fit.prefill_ms_per_token:.3f} ms a prompt token, "
-            f"{fit.kv_us_per_token:.2f} us a KV token."
-        ),
-    ]
+    lines = [f"{found.scenario.title}."]
     for each in found.runs:
         lines += ["", *_run(each)]
     return "\n".join(lines)
 
 
 def _run(compared: Compared) -> list[str]:
+    fit = compared.fit
+    met = ", ".join(map(str, compared.met))
+    met = f" The first steps met {met} of the requests, in both." if compared.met else ""
+    costs = (
+        f"Step costs, fitted to {fit.steps} steps right before and after (median error {100 * fit.median_error:.0f} %): "
+        f"{fit.base_ms:.1f} ms, {fit.sequence_ms:.2f} ms a sequence, {fit.prefill_ms_per_token:.3f} ms a prompt token, "
+        f"{fit.kv_us_per_token:.2f} us a KV token.{met}"
+    )
     head = f"| {compared.run.name}: {compared.run.title} | simulated | live | apart | allowed |"
-    return [head, "| --- | ---: | ---: | ---: | ---: |", *map(_row, compared.rows)]
+    rule = "| --- | ---: | ---: | ---: | ---: |"
+    return [head, rule, *map(_row, compared.rows), "", costs]
 
 
 def _row(row: Row) -> str:

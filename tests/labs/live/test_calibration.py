@@ -4,8 +4,20 @@ import random
 
 import pytest
 
-from labs.live.calibration import Fit, Step, fit, gaps_of, steps_of
+from labs.live.calibration import (
+    BATCHES,
+    Fit,
+    Seen,
+    Step,
+    fit,
+    fitted,
+    gaps_of,
+    holds,
+    joined,
+    steps_of,
+)
 from labs.live.iterations import Iteration
+from labs.live.scenarios import storm
 
 
 def made(noise=0.0, *, base=10.0, kv_us=2.0, prefill=0.5, sequence=0.4):
@@ -81,3 +93,20 @@ def test_steps_spread_as_measured_ones_did_and_prefill_does_not():
     assert took == [again.step_ps(**decode) for _ in range(50)]
     prefill = {"kv_tokens": 100, "prefill_tokens": 64, "sequences": 2, "tokens": 66}
     assert cost.step_ps(**prefill) == 74 * 10**9
+
+
+def test_an_engine_is_measured_with_the_batches_that_it_holds_at_once():
+    storm_run, capped, _, ample = (run.config for run in storm().runs)
+    assert not holds(storm_run, 32, 64, 60)
+    assert holds(storm_run, 20, 64, 60)
+    assert {count for count, *_ in BATCHES if holds(capped, count, 64, 60)} == {1, 2, 4, 7}
+    assert holds(ample, 32, 256, 40)
+    assert not holds(ample, 1, 1000, 60)
+
+
+def test_what_was_measured_before_and_after_is_fitted_together():
+    steps = made()
+    half = len(steps) // 2
+    seen = joined([Seen(tuple(steps[:half])), Seen(tuple(steps[half:]), ((24.0, 1000, 5),))])
+    assert (fitted(seen).base_ms, fitted(seen).steps) == (fit(steps).base_ms, len(steps))
+    assert fitted(seen).jitter == pytest.approx((24.0 / fit(steps).decode_ms(1000, 5),))

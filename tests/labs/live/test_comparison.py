@@ -5,9 +5,11 @@ import pytest
 from labs.catalogue import lab
 from labs.live.calibration import Fit
 from labs.live.comparing import Compared, Comparison
-from labs.live.comparison import Measured, Row, rows, simulate
+from labs.live.comparison import Measured, Row, as_met, met_by, rows, simulate
+from labs.live.iterations import Iteration
 from labs.live.scenarios import of_lab, storm
 from labs.management.commands.compare_backends import table_of
+from labs.simulator.engine import Engine
 
 FIT = Fit(9.8, 1.9, 0.507, 0.37, 596, 0.07)
 MEASURED = Measured(2186, 79, 41, 1.0, 1.1, 34.0, 413.0, 9.0, 22.0, 48)
@@ -69,9 +71,34 @@ def test_counts_must_be_equal_where_all_requests_come_at_once_and_close_where_th
 def test_the_table_says_what_is_apart_and_what_was_missed():
     scenario = storm()
     other = Measured(2186, 80, 41, 1.0, 1.1, 34.0, 500.0, 9.0, 22.0, 48)
-    compared = Compared(scenario.runs[0], MEASURED, other, tuple(rows(scenario, MEASURED, other)))
-    text = table_of(Comparison(scenario, FIT, (compared,)))
+    compared = Compared(
+        scenario.runs[0], FIT, (1, 31), MEASURED, other, tuple(rows(scenario, MEASURED, other))
+    )
+    text = table_of(Comparison(scenario, (compared,)))
     assert "| steps | 2,186 | 2,186 | equal | equal |" in text
     assert "| preemptions | 79 | 80 | -1 % **missed** | equal |" in text
     assert "| tokens/s | 413 | 500 | -17 % **missed** | 10 % |" in text
     assert not compared.holds
+
+
+@pytest.mark.parametrize(("met", "shown"), [((1, 31), False), ((1, 28, 3), True), ((32,), False)])
+def test_those_of_a_burst_who_come_a_step_later_wait_for_the_prefill_of_whoever_follows(met, shown):
+    found = simulate(storm(), storm().runs[3], FIT.cost(), met)
+    # Who began a step later still runs when the others have ended, and 16 prompts are computed at once.
+    assert (found.gap_p95_s > 0.4) is shown
+    assert found.steps == {(32,): 1024}.get(met, 1025)
+
+
+def test_a_burst_reaches_the_simulator_in_the_groups_that_the_engine_met():
+    run = storm().runs[3]
+    logged = [Iteration(n, new, 64 * new, 0, 40.0) for n, new in enumerate((1, 28, 0, 3, 0, 16))]
+    met = met_by(logged, run, 48)
+    assert met == [1, 28, 0, 3]
+    engine = Engine(run.config, FIT.cost(), sample_every_s=1.0, closed_form=False)
+    steps = []
+    engine.on_step = steps.append
+    for each in as_met(storm(), met, FIT.cost()):
+        engine.submit(each)
+    engine.advance(3.0)
+    assert [step.running for step in steps[:5]] == [1, 29, 29, 32, 32]
+    assert engine.num_unfinished == 48
