@@ -117,6 +117,8 @@ class _Holder:
     heard_at: float = field(default_factory=time.monotonic)
     """When the row was last reached."""
     beaten_at: float = 0.0
+    session: Session | None = None
+    """Once its engine has answered."""
     is_begun: bool = False
     """Whether the world has come to its page."""
     left_one: bool = False
@@ -177,7 +179,8 @@ class _Holder:
                 Reason.CANCELLED
             )  # Its beginning was cancelled: there is nothing to start for.
         session.start(self.tell)
-        self.look(pids={**self.lease.pids, **session.pids}, log_path=session.log_path)
+        self.session = session
+        self.look(log_path=session.log_path, **self.started())
         if not self.in_time(lambda: leases.ready(self.lease)):
             raise Over(None)
         while True:
@@ -247,7 +250,14 @@ class _Holder:
     def breathe(self) -> None:
         """Beat, if it is time; raise Over if the lease is over."""
         if time.monotonic() - self.beaten_at >= BEAT_EVERY_S:
-            self.look()
+            self.look(**self.started())
+
+    def started(self) -> dict[str, Any]:
+        """Return the processes of the lease, if they are others than the row says: an engine that is restarted is another."""
+        if self.session is None:
+            return {}
+        pids = {"holder": self.lease.pids.get("holder", live_sweep.myself()), **self.session.pids}
+        return {} if pids == self.lease.pids else {"pids": pids}
 
     def look(self, **fields: Any) -> None:
         """Beat, and raise Over if the lease is not ours any more or is to end. A database that is away is borne for a while."""

@@ -92,7 +92,7 @@ def alarm_series(
 
     The signal of an alarm is one that can be told of any time before the clock: from samples and requests.
     """
-    every_s = every_s or round(incident.spec.windows.panel_s / 10)
+    every_s = every_s or max(1, round(incident.spec.windows.panel_s / 10))
     name, first_s = incident.spec.alarm.signal, -(-from_s // every_s) * every_s
     found: list[tuple[int, float | None]] = []
     for t_s in range(first_s, incident.clock_s + 1, every_s):

@@ -136,8 +136,12 @@ def _on_gpus(
 def _live(spec: LabSpec, world: World, *, is_ours: bool = True) -> Incident:
     incident = Incident(spec, world, world.fleet, clock_s=spec.timeline.starts_at_s)
     cluster = cluster_of(incident)
-    incident.world = replace(world, real=real_of(spec, cluster, is_ours=is_ours))
-    incident.kinds = kinds_of(cluster.machine, is_ours=is_ours)
+    try:
+        incident.world = replace(world, real=real_of(spec, cluster, is_ours=is_ours))
+        incident.kinds = kinds_of(cluster.machine, is_ours=is_ours)
+    except BaseException:
+        cluster.wire.close()  # Nobody has the incident yet to close it.
+        raise
     return incident
 
 

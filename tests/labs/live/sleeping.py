@@ -37,7 +37,7 @@ class Sleeping:
     @property
     def pids(self):
         found = guard.process(self.guard.pid)
-        return {"guard": [found.pid, found.started]}
+        return {} if found is None else {"guard": [found.pid, found.started]}
 
     def start(self, tell):
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -20,13 +20,18 @@ def commands(attempt):
 
 
 def test_an_attempt_runs_from_its_lease_to_its_record(lease, held):
-    attempt = lease.attempt
+    attempt, engines = lease.attempt, []
+
+    def look_at_it():
+        engines.append(now(lease).pids["engine-0"])
+
     held(
-        lambda: attempts.command(attempt, "curl localhost:8000/metrics"),
+        lambda: (look_at_it(), attempts.command(attempt, "curl localhost:8000/metrics")),
         lambda: attempts.command(attempt, "restart --max-num-seqs 20"),
         lambda: attempts.command(attempt, "wait 2s"),
-        lambda: attempts.finish(attempt),
+        lambda: (look_at_it(), attempts.finish(attempt)),
     )
+    assert engines[0] != engines[1]  # The operator finds the engine that runs now.
     assert now(lease).end_reason == Reason.FINISHED
     assert [each.status for each in commands(attempt)] == [Status.DONE] * 3
     record = live_records.incident_of(now(attempt))
