@@ -94,7 +94,7 @@ def compare(scenario: Scenario, box: Box, *, folder: Path, tell: Tell) -> Compar
 def _live(
     scenario: Scenario, run: Run, box: Box, log_path: Path, tell: Tell
 ) -> tuple[Measured, calibration.Fit, list[int]]:
-    with _engine(box, run.config, log_path, tell) as server:
+    with engine_of(box, run.config, log_path, tell) as server:
 
         def calibrated() -> calibration.Seen:
             return calibration.measure(
@@ -116,7 +116,10 @@ def _live(
 
 
 @contextmanager
-def _engine(box: Box, config: EngineConfig, log_path: Path, tell: Tell) -> Iterator[servers.Server]:
+def engine_of(
+    box: Box, config: EngineConfig, log_path: Path, tell: Tell
+) -> Iterator[servers.Server]:
+    """Start an engine that logs its iterations, wait until it answers, and stop it at the end. Raises EngineError."""
     launch = launch_of(
         box,
         config,
