@@ -23,6 +23,7 @@ _NUMBERS = {
     "--max-num-seqs": (1, 1024),
     "--max-num-batched-tokens": (64, 131_072),
     "--max-cudagraph-capture-size": (1, 2048),
+    "--num-gpu-blocks-override": (2, 65_536),
 }
 FLAGS = {
     **{name: f"an integer from {low} to {high}" for name, (low, high) in _NUMBERS.items()},

@@ -102,6 +102,11 @@ def _started_context_tokens(view: View) -> float | None:
     return _most(float(memory.life.flags.max_model_len) for memory in _followed(view))
 
 
+def _started_pool_tokens(view: View) -> float | None:
+    """The pool that the latest start laid out, or found too small, blocks times their size."""
+    return _least(float(memory.life.startup.ledger.kv_tokens) for memory in _followed(view))
+
+
 def _kv_pool_tokens(view: View) -> float | None:
     engines = view.cluster.engines
     return _least(
@@ -287,6 +292,7 @@ MEMORY_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
     "weights_mib": _weights_mib,
     "started_ranks": _started_ranks,
     "started_context_tokens": _started_context_tokens,
+    "started_pool_tokens": _started_pool_tokens,
     "kv_pool_tokens": _kv_pool_tokens,
     "kv_fits_tokens": _kv_fits_tokens,
     "foreign_process_mib": _foreign_process_mib,

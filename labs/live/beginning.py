@@ -15,7 +15,7 @@ from labs.live.chats import CHAT, chat_body
 from labs.live.clusters import LiveCluster
 from labs.live.faults.of_worlds import BY_LOAD
 from labs.live.iterations import FLAG
-from labs.live.launching import launch_of
+from labs.live.launching import launch_of, sharing
 from labs.live.machines import faults_of, machine_of
 from labs.live.readings import real_of
 from labs.live.replicas import Replica
@@ -75,15 +75,17 @@ def waking(
     if box.url:
         offering.play(offering.offer(spec, box), name, seed)
 
+    flags, env = sharing(box, spec.fleet.replicas)
+
     def launch(replica: int, config: EngineConfig) -> Launch:
         return launch_of(
             box,
             config,
             port=servers.free_port(),
             log_path=folder / f"engine-{replica}.log",
-            env=marks,
+            env={**env, **(marks or {})},
             ledger=ledger,
-            flags=[FLAG, *needs.flags],
+            flags=[FLAG, *flags, *needs.flags],
         )
 
     kind = partial(

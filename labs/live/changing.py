@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from labs.console.memory import FLAGS
 from labs.incident.changes import KINDS
 from labs.live import gpu_changing
 from labs.live.gpu_changing import all_of, starting, undone
@@ -72,7 +73,11 @@ def kinds_of(machine: Machine | None, *, is_ours: bool = True) -> dict[str, Kind
         why_not=all_of(starting, gpu_changing.no_such_flag, _no_fp8, KINDS["restart"].why_not),
         why_not_undone=undone(KINDS["restart"]),
     )
-    return kinds | {"restart": restart}
+    redeploy = replace(
+        KINDS["redeploy"],
+        why_not=all_of(_not_followed, gpu_changing.starting_one, _no_fp8, _no_flag, KINDS["redeploy"].why_not),
+    )  # fmt: skip
+    return kinds | {"restart": restart, "redeploy": redeploy}
 
 
 def _refused(kind: Kind, verb: str, why: str = "") -> Kind:
@@ -88,6 +93,24 @@ def _without_gateway(verb: str) -> Callable[[Incident, Operation], str]:
         return KINDS[verb].why_not(incident, operation)
 
     return why_not
+
+
+OF_A_START = {"--max-model-len", "--max-num-seqs", "--max-num-batched-tokens", "--num-gpu-blocks-override"}  # fmt: skip
+"""What one replica alone may be started with on a box without GPUs."""
+
+
+def _not_followed(incident: Incident, operation: Operation) -> str:
+    if incident.world.cluster.memory:
+        return ""
+    return f"{operation['verb']}: {NOT_HERE['redeploy']}. Nothing was charged."
+
+
+def _no_flag(incident: Incident, operation: Operation) -> str:
+    del incident
+    flag = next((each for each in operation if each in FLAGS and each not in OF_A_START), None)
+    if flag is None:
+        return ""
+    return f"vllm: {flag}: this box has no GPU, and no engine of it is started with that. The engine was not stopped."
 
 
 def _no_fp8(incident: Incident, operation: Operation) -> str:

@@ -7,7 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from labs.live import startup_logs
 from labs.live.replicas import Replica
+from labs.live.starts import RealStarts
 from labs.live.streams import completion
 from labs.live.wires import Clock, Wire
 from labs.simulator.cluster import Cluster
@@ -34,6 +36,8 @@ class LiveCluster(Cluster):
 
     Between two calls of ``advance`` no new request is sent; streams go on. Not picklable, and never deterministic.
     """
+
+    memory_kind = RealStarts
 
     def __init__(
         self,
@@ -124,6 +128,7 @@ class LiveCluster(Cluster):
         while True:
             now_s = min(self.clock.now_s(), until_s)
             super().advance(now_s)
+            self._hear()
             self.breathe()
             if now_s >= until_s:
                 return
@@ -132,6 +137,18 @@ class LiveCluster(Cluster):
     def keep_up(self) -> None:
         """Let happen what is due by now."""
         super().advance(max(self.now_s, self.clock.now_s()))
+        self._hear()
+
+    def _hear(self) -> None:
+        """Note how the starts went that are over: one that failed is part of the incident, and ends nothing."""
+        for replica, followed in self.memory.items():
+            engine = self.replicas[replica]
+            if not isinstance(followed, RealStarts) or not followed.is_under_way:
+                continue
+            if engine.is_dead:
+                followed.failed(self.now_s, startup_logs.read(engine), str(engine.failure))
+            elif not engine.is_down:
+                followed.came_up(self.now_s)
 
     def close(self) -> None:
         """End the load and every engine, and undo what was done to the box; nothing is left behind."""

@@ -60,6 +60,16 @@ def starting(incident: Incident, operation: Operation) -> str:
     return f"{operation['verb']}: {which}; wait until it is over. Nothing was charged."
 
 
+def starting_one(incident: Incident, operation: Operation) -> str:
+    """Refuse to start a replica that is being started; where none is named, every one that may be."""
+    replicas = _live(incident).replicas
+    named = [int(operation["replica"])] if "replica" in operation else range(len(replicas))
+    busy = next((i for i in named if i < len(replicas) and replicas[i].is_starting), None)
+    if busy is None:
+        return ""
+    return f"{operation['verb']}: replica {busy} is still starting; wait until it is over. Nothing was charged."
+
+
 def no_such_flag(incident: Incident, operation: Operation) -> str:
     """Refuse flags that the simulator has and vLLM has not."""
     del incident

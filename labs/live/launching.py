@@ -119,6 +119,25 @@ def launch_of(
     return Launch(tuple(argv), given, port, log_path, ledger, box.nice)
 
 
+def sharing(box: Box, replicas: int) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return (flags, environment) that each of several engines adds where they share the processor: one thread each.
+
+    vLLM would bind the workers of all of them to the same core, and has a scheduler and a worker wait for each other in
+    busy loops. With one process for both, two engines on two cores come within a fifth of twice what one does.
+    """
+    if replicas == 1 or box.devices:
+        return (), {}
+    return (
+        ("--distributed-executor-backend", "uni"),
+        {
+            "OMP_NUM_THREADS": "1",
+            "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+            # Else the CPU platform takes the worker out of the engine's process again.
+            "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+        },
+    )
+
+
 def knobs(config: EngineConfig) -> list[str]:
     """Return an engine's knobs as vLLM 0.32's flags; what is vLLM's default on every box is left out."""
     words = [

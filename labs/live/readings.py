@@ -30,12 +30,10 @@ if TYPE_CHECKING:
 
 ASK_LIMIT_S = 5.0
 LOG_LINES = 400
-STARTUP_BYTES = 1_000_000
-"""The most of a log that is read for what an engine said while it started."""
 PROBE_LIMIT_S = 20.0
 KEPT_CHARACTERS = 24
 OF_THE_RECORD = {
-    *("request-log", "request-tenants", "tokenize-diff", "promql", "dashboard", "panel"),
+    *("starts", "request-log", "request-tenants", "tokenize-diff", "promql", "dashboard", "panel"),
     *("streams", "slots", "in-flight", "attempts", "access-log", "upstream-log", "answer-lengths"),
 }
 """Answered by what the gateway and the scrapes have noted."""
@@ -72,7 +70,10 @@ def real_of(spec: LabSpec, cluster: LiveCluster, *, is_ours: bool = True) -> Rea
         if command.verb == "engine-log":
             return engine_log(engine)
         if command.verb == "startup-log":
-            return startup_logs.take(_started(engine), command, spec.signals)
+            text = _started(engine)
+            # Of a replica whose starts the world follows, it says what the lines show.
+            is_followed = replica in cluster.memory
+            return text if is_followed else startup_logs.take(text, command, spec.signals)
         if command.verb == "steps":
             return steps(engine, now_s, float(spec.windows.short_s))
         why = untold(command, has_gpus=cluster.machine is not None)
@@ -85,7 +86,8 @@ def real_of(spec: LabSpec, cluster: LiveCluster, *, is_ours: bool = True) -> Rea
 
 def untold(command: Command, *, has_gpus: bool) -> str:
     """Return why nothing that was noted of a real engine answers a command; '' if something does."""
-    if command.verb in OF_THE_RECORD:
+    # Whose starts are followed on a box with GPUs, no record says.
+    if command.verb in OF_THE_RECORD and not (has_gpus and command.verb == "starts"):
         is_gpu_panel = command.verb == "dashboard" and command.target in GPUS
         is_exporter = command.verb == "promql" and "DCGM_" in command.target
         return _DCGM if is_gpu_panel or is_exporter else ""
@@ -163,16 +165,9 @@ def engine_log(engine: Replica) -> str:
 
 
 def _started(engine: Replica) -> str:
-    """Return what the engine said while it started."""
-    if engine.server is None:
-        return "the engine is down; its log ends here"
-    try:
-        with engine.server.launch.log_path.open("rb") as log:
-            log.seek(engine.telling.log_began)
-            text = log.read(STARTUP_BYTES).decode(errors="replace")
-    except OSError:
-        return ""
-    return servers.plain(startup_logs.start_of(text))
+    """Return what the engine said while it started, also of one that did not come up."""
+    text = startup_logs.read(engine)
+    return text if engine.server is not None else f"{text}\nthe engine is down; its log ends here"
 
 
 def steps(engine: Replica, now_s: float, window_s: float) -> str:

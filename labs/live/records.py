@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from labs.incident import Incident
+from labs.live import starts
 from labs.simulator.config import EngineConfig
 from labs.simulator.request import Request, Status
 from labs.simulator.telemetry import Process, Sample
@@ -20,6 +22,7 @@ from labs.worlds import World
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from labs.simulator.memory.state import Memory
     from labs.specs import LabSpec
     from labs.worlds import Fleet
 
@@ -84,7 +87,7 @@ class RecordedCluster:
     now_s: float
     """How far the record goes, incident seconds."""
     hardware: None = None
-    memory: dict[int, Any] = field(default_factory=dict)
+    memory: dict[int, Memory] = field(default_factory=dict)
     kernels: dict[int, Any] = field(default_factory=dict)
 
     def digest(self) -> str:
@@ -99,19 +102,30 @@ def dump(incident: Incident, *, about: Mapping[str, Any]) -> dict[str, Any]:
         "format": FORMAT,
         "about": dict(about),
         "ends_s": cluster.now_s,
+        **_followed(cluster.memory),
         "requests": [_request(each) for each in cluster.requests],
         "engines": [
             {
                 "config": asdict(engine.config),
                 "samples": [_row(each) for each in engine.samples],
                 "processes": [
-                    [each.stopped_s, each.up_s, None if each.base is None else _row(each.base)]
+                    [
+                        each.stopped_s,
+                        each.up_s if math.isfinite(each.up_s) else None,
+                        None if each.base is None else _row(each.base),
+                    ]
                     for each in engine.processes
                 ],
             }
             for engine in cluster.engines
         ],
     }
+
+
+def _followed(memory: Mapping[int, Memory]) -> dict[str, Any]:
+    """Return the starts of those replicas whose starts the world follows, where there are any."""
+    found = {str(replica): starts.dump(each) for replica, each in sorted(memory.items())}
+    return {"starts": found} if found else {}
 
 
 def bytes_of(record: Mapping[str, Any]) -> bytes:
@@ -152,7 +166,11 @@ def incident_of(spec: LabSpec, hypothesis: str, seed: int, fleet: Fleet, raw: by
             EngineConfig(**each["config"]),
             [_sample(row) for row in each["samples"]],
             [
-                Process(stopped_s, up_s, None if base is None else _sample(base))
+                Process(
+                    stopped_s,
+                    math.inf if up_s is None else up_s,
+                    None if base is None else _sample(base),
+                )
                 for stopped_s, up_s, base in each["processes"]
             ],
         )
@@ -163,6 +181,8 @@ def incident_of(spec: LabSpec, hypothesis: str, seed: int, fleet: Fleet, raw: by
     cluster: Any = RecordedCluster(
         engines[0].config, requests, engines, digest_of(raw), float(data["ends_s"])
     )
+    for replica, each in data.get("starts", {}).items():
+        cluster.memory[int(replica)] = starts.of_record(each)
     world = World(hypothesis, seed, fleet, cluster, fleet.full_pool_step_s, 1.0, 0.0)
     return Incident(spec, world, fleet, clock_s=int(data["ends_s"]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -121,6 +122,8 @@ class Replica:
     def answer(self) -> None:
         """Note that the engine answers from now on, send what was held, and scrape it."""
         now_s = self._clock().now_s()
+        if self.processes and math.isinf(self.processes[-1].up_s):
+            self.processes.pop()
         self.processes.append(Process(self._stopped_s, now_s, self.telling.base))
         if self.server is not None:
             self.telling.listen(self.server.base_url)
@@ -131,6 +134,9 @@ class Replica:
     def _down(self) -> None:
         self.telling.hush()
         self._stopped_s = self.telling.rest()
+        if self.processes and math.isfinite(self.processes[-1].up_s):
+            # The next one, which answers at a time that nobody knows yet.
+            self.processes.append(Process(self._stopped_s, math.inf, self.telling.base))
 
     def restart(self, config: EngineConfig, cost: CostModel, *, down_s: float) -> None:
         """Stop the engine, and start another with this config in a thread; ``down_s`` is whatever it takes.

@@ -10,6 +10,7 @@ from labs.simulator.engine import Engine
 from labs.simulator.front import Front
 from labs.simulator.gateway import Gateway, refusal
 from labs.simulator.memory import supervise
+from labs.simulator.memory.state import Memory
 from labs.simulator.router import Policy, RoundRobin, RouterDelay
 from labs.simulator.workload import Burst, Workload
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from labs.simulator.faults import Fault
     from labs.simulator.hardware.state import Hardware
     from labs.simulator.kernels import Kernels
-    from labs.simulator.memory.state import Memory
     from labs.simulator.request import Request
     from labs.simulator.scheduler import EngineConfig
 
@@ -30,6 +30,9 @@ class Cluster:
     For each request the router draws a delay and a point for shedding from two streams of its own, whether it needs them or not, so that a change alters
     nothing but what it is about.
     """
+
+    memory_kind: type[Memory] = Memory
+    """What follows the memory of a replica, and its starts."""
 
     def __init__(
         self,

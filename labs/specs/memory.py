@@ -22,6 +22,8 @@ class MemoryFleet(Frozen):
     """An engine that captures a graph for each batch shape that it has not seen. vLLM pads instead."""
     look_every_s: Annotated[float, Field(gt=0)] = 0.5
     """How often requests are counted; a workspace must be seen before its prefill is over."""
+    supervised: bool = True
+    """Whether somebody starts a replica again whose start failed, with a back-off that doubles."""
     sizes_pool: bool = False
     """The pool is what the start-up's ledger leaves; else ``fleet.pool_blocks``, by ``--num-gpu-blocks-override``."""
 
@@ -33,6 +35,7 @@ class Deploy(Frozen):
     max_model_len: Annotated[int, Field(ge=1)] | None = None
     gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] | None = None
     estimate_cudagraphs: bool | None = None
+    num_gpu_blocks_override: Annotated[int, Field(ge=2)] | None = None
 
 
 class OtherProcess(Frozen):

@@ -15,9 +15,16 @@ from labs.simulator.memory.faults import (
     WorkspaceSpikes,
 )
 from labs.simulator.memory.growth import ALL, LazyCapture, PerRequest, Spike, unseen_shapes
-from labs.simulator.memory.ledger import MIB, SHAPES, MemoryFlags, ledger
+from labs.simulator.memory.ledger import (
+    DEVICES,
+    H100_SXM,
+    MIB,
+    SHAPES,
+    Device,
+    MemoryFlags,
+    ledger,
+)
 from labs.simulator.memory.prehistory import follow, live_through
-from labs.simulator.memory.state import Memory
 from labs.simulator.memory.workspaces import MixedSizes
 from labs.simulator.workload import LengthDistribution, RequestClass
 from labs.worlds.traffic import MAX_OUTPUT_TOKENS, MAX_PROMPT_TOKENS, arrival_rate, chat
@@ -57,9 +64,15 @@ def flags(said: MemoryFleet, fleet: Fleet, draws: Draws) -> MemoryFlags:
         kv_cache_dtype="fp8" if fleet.fp8_kv else "auto",
         block_size=config.block_size,
         max_cudagraph_capture_size=said.max_cudagraph_capture_size,
+        enforce_eager=not device_of(fleet).captures,
         lazy_capture=said.lazy_capture,
         num_gpu_blocks_override=None if said.sizes_pool else config.num_gpu_blocks,
     )
+
+
+def device_of(fleet: Fleet) -> Device:
+    """Return what each rank of a fleet runs on."""
+    return DEVICES.get(fleet.profile_name, H100_SXM)
 
 
 def sick_replica(spec: LabSpec) -> int:
@@ -78,11 +91,13 @@ def prepare(spec: LabSpec, cluster: Cluster, fleet: Fleet, draws: Draws) -> None
     lived_s = HOUR_S * draws.uniform("lived", said.lived_h)
     rate = cluster.workload.spec.rates[0][1] / spec.fleet.replicas
     for replica in said.follows:
-        memory = Memory(
+        memory = cluster.memory_kind(
             SHAPES[fleet.profile_name],
             flags(said, fleet, draws),
+            device_of(fleet),
             start_s=start_s - lived_s,
             sizes_pool=said.sizes_pool,
+            supervised=said.supervised,
         )
         live_through(memory, [(memory.start_s, rate)], start_s)
         follow(cluster, replica, memory, every_s=said.look_every_s)

@@ -19,6 +19,7 @@ _FIELDS: dict[str, tuple[str, Any]] = {
     "--max-model-len": ("max_model_len", int),
     "--max-num-seqs": ("max_num_seqs", int),
     "--max-num-batched-tokens": ("max_num_batched_tokens", int),
+    "--num-gpu-blocks-override": ("num_gpu_blocks_override", int),
     "--max-cudagraph-capture-size": ("max_cudagraph_capture_size", int),
     "--gpu-memory-utilization": ("gpu_memory_utilization", float),
     "--kv-cache-dtype": ("kv_cache_dtype", str),
@@ -61,7 +62,7 @@ def start_replica(incident: Incident, replica: int, operation: Operation) -> Non
     if "--bounded-cache" in operation:
         memory = cluster.memory[replica]
         memory.growths = tuple(each for each in memory.growths if each.owner != BOUNDED)
-    cost = _cost(incident, flags)
+    cost = _cost(incident, flags, captures=cluster.memory[replica].device.captures)
     engine = cluster.engines[replica]
     if cluster.hardware is not None:
         cost = cluster.hardware.restarted(replica, cost, engine.cost, cluster.now_s)
@@ -75,12 +76,15 @@ def start_replica(incident: Incident, replica: int, operation: Operation) -> Non
         )
 
 
-def _cost(incident: Incident, flags: MemoryFlags) -> CostModel:
-    """Return what a step costs with these flags on healthy hardware: half the GPUs take twice as long."""
+def _cost(incident: Incident, flags: MemoryFlags, *, captures: bool) -> CostModel:
+    """Return what a step costs with these flags on healthy hardware: half the GPUs take twice as long.
+
+    Where nothing is captured anyway, an eager engine is no slower.
+    """
     profile = incident.fleet.profile
     cost = profile.cost_model(fp8_kv=flags.kv_cache_dtype == "fp8")
     cost = cost.scaled(profile.tensor_parallel_size / flags.tensor_parallel_size)
-    return cost.plus(base_ms=supervise.EAGER_MS) if flags.enforce_eager else cost
+    return cost.plus(base_ms=supervise.EAGER_MS) if flags.enforce_eager and captures else cost
 
 
 def _meant(incident: Incident, operation: Operation) -> list[int]:
@@ -100,6 +104,10 @@ def _refused(incident: Incident, operation: Operation) -> str:
         if memory is None:
             return f"redeploy: replica {replica} is not part of this rollout."
         flags = with_values(memory.flags, operation)
+        asked = int(operation.get("--num-gpu-blocks-override", 0))
+        most = 1 + (incident.spec.fleet.most_pool_blocks or incident.world.fleet.pool_blocks)
+        if asked > most:
+            return f"redeploy: a pool of {asked:,} blocks does not fit the memory, which has room for {most:,}; nothing was stopped."
         if flags.tensor_parallel_size > len(memory.gpus):
             return f"redeploy: the node has {len(memory.gpus)} GPUs, not {flags.tensor_parallel_size}; nothing was stopped."
         if memory.shape.kv_heads % flags.tensor_parallel_size:

@@ -37,12 +37,13 @@ def _start(view: View, command: Command) -> str:
 
 
 _START: Marks = {
-    r"ERROR .*multiproc_executor|Starting vLLM server": "startup_failed_phase",
-    r"max_seq_len=": "started_context_tokens",
+    r"ERROR .*multiproc_executor|Starting vLLM server|Error: To serve at least one": "startup_failed_phase",
+    r"max_seq_len=|max seq len \(\d": "started_context_tokens",
     r"tensor_parallel_size=": "started_ranks",
     r"Model loading took": "weights_mib",
     r"Available KV cache memory": "kv_fits_tokens",
     r"GPU KV cache size": "kv_pool_tokens",
+    r"estimated maximum model length|(?#s)KV cache size: ": "started_pool_tokens",
 }
 
 _LOG: Marks = {

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from labs.simulator.cost_model import kv_bytes_per_token
+from labs.simulator.memory.phases import DEVICE_INIT_S, PROCESSOR_INIT_S
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
@@ -68,7 +69,9 @@ ATLAS_70B = ModelShape(
     "atlas-70b", 70_000_000_000, 80, 8192, 64, 8, 128, 28_672, 128_256, stated_kv_bytes=320 * KIB
 )
 """The fictional Atlas: Llama's shape, but its card states 35 GB of weights and 320 KiB of KV per token, both per rank."""
-SHAPES = {shape.name: shape for shape in (LLAMA_70B, ATLAS_70B)}
+SMALL_LLAMA = ModelShape("small-llama-cpu", 38_000_000, 12, 512, 8, 4, 64, 1536, 512)
+"""The model of random weights that a box without GPUs serves. Its processor keeps no ledger: only the pool matters there."""
+SHAPES = {shape.name: shape for shape in (LLAMA_70B, ATLAS_70B, SMALL_LLAMA)}
 
 
 @dataclass(slots=True, frozen=True)
@@ -80,11 +83,19 @@ class Device:
     """What nvidia-smi prints as its total."""
     usable_bytes: int
     """What torch prints as its total capacity: the driver keeps the rest."""
+    init_s: float = DEVICE_INIT_S
+    """Of a start, until the memory is looked at."""
+    captures: bool = True
+    """Whether an engine captures graphs on it, unless its flags say otherwise."""
 
 
 H100_SXM = Device("NVIDIA H100 80GB HBM3", 81_559, round(79.2 * GIB))
 H100_NVL = Device("NVIDIA H100 NVL", 95_830, round(93.02 * GIB))
 """Source of 93.02 GiB: error text of a user's two H100 NVL under vLLM."""
+PROCESSOR = Device("processor", 16_384, 16 * GIB, init_s=PROCESSOR_INIT_S, captures=False)
+"""No GPU: 16 GiB of the host's memory, more than any pool of a lab takes there."""
+DEVICES = {SMALL_LLAMA.name: PROCESSOR}
+"""By the name of a shape; those that are not in it are on an H100 SXM."""
 
 
 @dataclass(slots=True, frozen=True)

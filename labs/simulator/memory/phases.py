@@ -10,11 +10,20 @@ if TYPE_CHECKING:
     from labs.simulator.memory.messages import LogLine
 
 type PhaseName = Literal[
-    "device init", "memory check", "weight load", "profile", "kv sizing", "graph capture", "warm-up"
+    "arguments",
+    "device init",
+    "memory check",
+    "weight load",
+    "profile",
+    "kv sizing",
+    "graph capture",
+    "warm-up",
 ]
 
 DEVICE_INIT_S = 8.0
 """Processes, imports, CUDA contexts, communicators. Scenario constant (vLLM on a small model is up in 20 to 37 s)."""
+PROCESSOR_INIT_S = 20.0
+"""The same on a processor with two cores, of which a second engine has one: mostly imports. Measured."""
 WEIGHTS_GB_PER_S = 5.0
 """All ranks together, from a local NVMe disk. Scenario constant."""
 COMPILE_COLD_S, COMPILE_CACHED_S = 52.3, 7.3

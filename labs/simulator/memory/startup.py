@@ -18,7 +18,6 @@ from labs.simulator.memory.phases import (
     CAPTURE_S_EACH,
     COMPILE_CACHED_S,
     COMPILE_COLD_S,
-    DEVICE_INIT_S,
     KV_SIZING_S,
     PROFILE_S,
     WARM_UP_S,
@@ -149,7 +148,7 @@ class _Start:
             f"quantization={self.flags.quantization}, enforce_eager={self.flags.enforce_eager}, "
             f"kv_cache_dtype={self.flags.kv_cache_dtype}",
         )
-        self._spend("device init", DEVICE_INIT_S)
+        self._spend("device init", self.device.init_s)
         for rank in self.ranks:
             self._say(
                 f"Worker_TP{rank}",

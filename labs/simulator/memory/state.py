@@ -48,6 +48,8 @@ class Memory:
     sizes_pool: bool = False
     """True if a restart gives the engine the pool that its ledger has room for (``supervise.configured`` does so at the
     start); else its config stands, and ``flags.num_gpu_blocks_override`` says how large its pool is."""
+    supervised: bool = True
+    """Whether somebody starts an engine again whose start failed; else it stays down until it is asked for."""
     seen: int = 0
     """Requests of the engine that have been counted."""
     failed_starts: int = 0

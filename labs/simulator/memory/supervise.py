@@ -30,6 +30,8 @@ BACK_OFF_S, LONGEST_BACK_OFF_S = 10.0, 300.0
 """Kubernetes: CrashLoopBackOff starts at 10 s, doubles, and ends at 5 minutes."""
 EAGER_MS = 3.8
 """What a step costs more without graphs: 160 all-reduces of 24 us launched by the host (70B, TP4)."""
+NEVER_S = 1e6
+"""An engine that nobody starts again is down for so long: longer than any incident."""
 MOMENT_S = 1.0
 """A failed engine stays down this much past the next attempt, which then says for how long."""
 
@@ -59,7 +61,7 @@ def start(
     """Start a replica's engine at ``at_s`` with its memory's flags; it serves when the start is through.
 
     ``config`` and ``cost`` are the engine's from then on (None: as they are). If the start fails the engine stays
-    down, and the next attempt is scheduled. Requests that the engine holds wait for it.
+    down, and the next attempt is scheduled, if the replica is supervised. Requests that the engine holds wait for it.
     """
     memory, engine = cluster.memory[replica], cluster.engines[replica]
     eager_before = memory.life.flags.enforce_eager
@@ -77,6 +79,9 @@ def start(
         engine.restart(config, cost, down_s=startup.ready_after_s)
         return startup
     memory.failed_starts += 1
+    if not memory.supervised:
+        engine.restart(config, cost, down_s=NEVER_S)
+        return startup
     again_s = startup.took_s + min(
         LONGEST_BACK_OFF_S, BACK_OFF_S * 2.0 ** (memory.failed_starts - 1)
     )
@@ -118,6 +123,8 @@ def restart(
             max_num_batched_tokens=flags.max_num_batched_tokens,
             max_model_len=flags.max_model_len,
         )
+        if flags.num_gpu_blocks_override is not None:
+            config = replace(config, num_gpu_blocks=flags.num_gpu_blocks_override)
     memory.failed_starts = 0
     return start(cluster, replica, cluster.now_s, config=config, cost=cost)
 

@@ -4,6 +4,7 @@ The standard library alone; started like the real one (``labs.live.launching``).
 ``FAKE_ENGINE`` names, read again at every turn, so that a test changes it while the engine runs:
 
 - ``ready_after_s``, ``never_ready``; ``dies``: what it prints before it ends at its start; ``refuses``: a flag that it ends at
+- it ends at its start, with vLLM's sentence, if its pool does not hold one request of ``--max-model-len``
 - ``pace_s`` of a step; ``dies_after``: so many requests
 - ``metrics``: "hangs", or a text; ``lacks``: families that its page is without; ``families`` are those of the page
 - ``streams``: "hang" (no token comes), "break" (after three tokens), "garble" (what comes is no JSON)
@@ -28,6 +29,11 @@ def option(name, default=None):
 
 def mode(name, default=None):
     return json.loads(Path(os.environ["FAKE_ENGINE"]).read_text()).get(name, default)
+
+
+def pool_tokens():
+    """Of 512 bytes each."""
+    return int(option("--kv-cache-memory-bytes", "524288")) // 512
 
 
 def log(text):
@@ -109,8 +115,8 @@ class Engine:
             self.counts["length"] += 1
 
     def usage(self):
-        pool = int(option("--kv-cache-memory-bytes", "524288")) / 512
-        return min(1.0, sum(each.prompt + each.outputs for each in self.running) / pool)
+        used = sum(each.prompt + each.outputs for each in self.running)
+        return min(1.0, used / pool_tokens())
 
     def page(self):
         lines = []
@@ -251,10 +257,22 @@ class Server(ThreadingHTTPServer):
 
 def main():
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-    log("Initializing a V1 LLM engine (v0.32.0) with config: fake")
+    log(
+        f"Initializing a V1 LLM engine (v0.32.0) with config: fake, max_seq_len={option('--max-model-len')}, x"
+    )
     if mode("refuses", "--nothing") in sys.argv:
         print(f"vllm: error: argument {mode('refuses')}: invalid value", flush=True)
         raise SystemExit(2)
+    longest, pool = int(option("--max-model-len", "1024")), pool_tokens()
+    if longest > pool:
+        print(
+            f"(EngineCore pid={os.getpid()}) ERROR 11-30 13:53:49 [core.py:1510] ValueError: To serve at least one request "
+            f"with the model's max seq len ({longest}), (0.0 GiB KV cache is needed, which is larger than the available KV "
+            f"cache memory (0.0 GiB). Based on the available memory, the estimated maximum model length is {pool}.\n"
+            "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore': 1}",
+            flush=True,
+        )
+        raise SystemExit(1)
     if mode("dies"):
         print(mode("dies"), flush=True)
         raise SystemExit(1)

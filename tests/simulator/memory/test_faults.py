@@ -241,3 +241,16 @@ def test_quiet_hours_cost_no_memory_of_their_own():
     world = fleet(rate=0.0)
     world.advance(1000.0)
     assert len(world.memory[0].life.points) <= 3
+
+
+def test_a_start_that_fails_is_not_tried_again_where_nobody_supervises_it():
+    broken = replace(FLAGS, max_model_len=131_072, num_gpu_blocks_override=1000)
+    world = fleet((60.0, Redeploy(0, broken)), supervised=False)
+    world.advance(900.0)
+    memory, engine = world.memory[0], world.engines[0]
+    assert [each.startup.failure is None for each in memory.lives] == [True, False]
+    assert engine.is_down
+    restart(world, 0, replace(broken, max_model_len=8192))
+    world.advance(1000.0)
+    assert not engine.is_down
+    assert engine.config.num_gpu_blocks == 1000
