@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from labs.live import startup_logs
+from labs.live import servers, startup_logs
 from labs.live.replicas import Replica
 from labs.live.starts import RealStarts
 from labs.live.streams import completion
@@ -146,9 +146,12 @@ class LiveCluster(Cluster):
             if not isinstance(followed, RealStarts) or not followed.is_under_way:
                 continue
             if engine.is_dead:
-                followed.failed(self.now_s, startup_logs.read(engine), str(engine.failure))
+                # One that was never started wrote nothing: its log ends with the process before.
+                began = isinstance(engine.failure, servers.EngineDied | servers.NotReady)
+                log = startup_logs.read(engine) if began else ""
+                followed.failed(self.now_s, log, str(engine.failure))
             elif not engine.is_down:
-                followed.came_up(self.now_s)
+                followed.came_up(self.now_s, startup_logs.read(engine))
 
     def close(self) -> None:
         """End the load and every engine, and undo what was done to the box; nothing is left behind."""

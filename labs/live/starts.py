@@ -16,6 +16,8 @@ from labs.simulator.memory.state import Memory
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from labs.simulator.memory.ledger import Ledger
+
 
 class RealStarts(Memory):
     """What a world follows of a replica with a real engine: its starts. Of its memory nobody tells.
@@ -40,12 +42,11 @@ class RealStarts(Memory):
         """Whether nobody has said yet how the latest start went."""
         return self.life.ended_s is None and math.isinf(self.life.startup.took_s)
 
-    def came_up(self, at_s: float) -> None:
-        """Note that the latest start was through at ``at_s``."""
+    def came_up(self, at_s: float, log: str) -> None:
+        """Note that the latest start was through at ``at_s``; ``log`` is what it wrote."""
         took_s = at_s - self.life.start_s
-        self.life.startup = replace(
-            self.life.startup, phases=(Phase("warm-up", 0.0, took_s),), ready_after_s=took_s
-        )
+        phases = (Phase("warm-up", 0.0, took_s),)
+        self.life.startup = replace(self._told(log), phases=phases, ready_after_s=took_s)
         self.failed_starts = 0
 
     def failed(self, at_s: float, log: str, why: str) -> None:
@@ -53,10 +54,20 @@ class RealStarts(Memory):
         took_s = at_s - self.life.start_s
         phase = startup_logs.phase_of(log)
         failure = Failure(phase, 0, "", why, took_s)
-        self.life.startup = replace(
-            self.life.startup, phases=(Phase(phase, 0.0, took_s),), failure=failure
-        )
+        phases = (Phase(phase, 0.0, took_s),)
+        self.life.startup = replace(self._told(log), phases=phases, failure=failure)
         self.end(at_s, why)
+
+    def _told(self, log: str) -> StartUp:
+        """Return the latest start with the pool that its log names."""
+        startup, pool_tokens = self.life.startup, startup_logs.pool_of(log)
+        if pool_tokens is None:
+            return startup
+        return replace(startup, ledger=_with_pool(startup.ledger, pool_tokens))
+
+
+def _with_pool(sums: Ledger, pool_tokens: int) -> Ledger:
+    return replace(sums, kv_cache=pool_tokens * sums.kv_bytes_per_token)
 
 
 # ------------------------------------------------------------------------------------ on record
@@ -72,6 +83,7 @@ def _row(life: Life) -> dict[str, Any]:
     return {
         "start_s": life.start_s,
         "flags": asdict(life.flags),
+        "pool_tokens": startup.ledger.kv_tokens,
         "took_s": None if math.isinf(startup.took_s) else startup.took_s,
         "ready_after_s": startup.ready_after_s,
         "failure": None if failure is None else asdict(failure),
@@ -90,7 +102,13 @@ def of_record(data: Mapping[str, Any]) -> RealStarts:
         failure = None if row["failure"] is None else Failure(**row["failure"])
         took_s = math.inf if row["took_s"] is None else row["took_s"]
         last = Phase("warm-up" if failure is None else failure.phase, 0.0, took_s)
-        startup = StartUp(ledger(shape, flags, device), (last,), (), row["ready_after_s"], failure)
+        startup = StartUp(
+            _with_pool(ledger(shape, flags, device), row["pool_tokens"]),
+            (last,),
+            (),
+            row["ready_after_s"],
+            failure,
+        )
         points = [(row["start_s"], {ALL: 0.0})]
         life = Life(index, row["start_s"], flags, startup, points)
         life.ended_s, life.ended_by = row["ended_s"], row["ended_by"]

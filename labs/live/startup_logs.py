@@ -46,6 +46,15 @@ def phase_of(log: str) -> PhaseName:
     return next(found, "arguments")
 
 
+_POOL = re.compile(r"KV cache size: ([\d,]+) tokens|estimated maximum model length is (\d+)")
+
+
+def pool_of(log: str) -> int | None:
+    """Return the tokens of the pool that a start laid out, or found too small; None if it did not come so far."""
+    found = _POOL.search(log)
+    return None if found is None else int((found[1] or found[2]).replace(",", ""))
+
+
 def start_of(log: str) -> str:
     """Return the lines of a start from a log that begins with it."""
     lines = log.splitlines()

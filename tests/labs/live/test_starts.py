@@ -181,6 +181,18 @@ def test_the_phase_is_that_of_the_last_line_that_was_reached(log, phase):
     assert startup_logs.phase_of(log) == phase
 
 
+def test_the_pool_is_the_one_that_the_log_names():
+    memory = RealStarts(SMALL_LLAMA, FLAGS, PROCESSOR, start_s=-60.0)
+    memory.begin(-5.0)
+    memory.failed(10.0, "ValueError: … the estimated maximum model length is 768. Try", "why")
+    assert memory.life.startup.ledger.kv_tokens == 768
+    memory.begin(20.0)
+    memory.came_up(45.0, "INFO CPU KV cache size: 3,232 tokens, Maximum concurrency for 1,024")
+    again = starts.of_record(starts.dump(memory))
+    assert [each.startup.ledger.kv_tokens for each in again.lives] == [1024, 768, 3232]
+    assert [each.startup.took_s for each in again.lives[1:]] == [15.0, 25.0]
+
+
 def test_what_one_replica_cannot_be_started_with_is_refused_and_costs_nothing(followed):
     cluster = followed(max_model_len=2048)
     until(cluster, lambda: over(cluster))
