@@ -92,7 +92,11 @@ def test_a_served_world_is_one_that_a_real_engine_can_be_put_into(key):
         world = spec.hypotheses[name].world
         assert world.leaked_share is None
         assert world.hardware is None
-        assert world.memory is None
+        if world.memory is not None:
+            assert set(world.memory.model_dump(exclude_defaults=True)) == {"deploy"}
+            # What one replica alone is started with; see ``changing.OF_A_START``.
+            told = world.memory.deploy.model_dump(exclude_none=True)
+            assert set(told) <= {"max_model_len", "num_gpu_blocks_override"}
         if world.front is not None:
             assert world.front.step_factor is None
             assert world.front.aborts is None
