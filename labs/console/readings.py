@@ -87,7 +87,7 @@ def _dcgm(arguments: list[str], filters: tuple[Filter, ...]) -> Command | Refusa
     return Command("dcgm", filters=filters)
 
 
-KEPT = {300: "5m", 720: "12m", 30: "30s", 60: "1m"}
+KEPT = {300: "5m", 720: "12m", 30: "30s", 60: "1m", 90: "90s", 150: "150s", 180: "3m"}
 """Windows that a gateway may keep, seconds, and their names: the first two on a cluster, the others where all goes faster."""
 
 

@@ -1,4 +1,4 @@
-"""How far back a line looks: it has one window, which goes without saying, and a shorter one on a real engine of ours."""
+"""How far back a line looks: it has one window, which goes without saying, and shorter ones on real engines of ours."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from labs.console.commands import Command, Refusal
 if TYPE_CHECKING:
     from labs.console.commands import Filter
 
-FAST = {"5m": "30s"}
-"""The window of a cluster -> that of a real engine of ours, where all goes ten times faster."""
+FAST = {"5m": ("30s", "90s", "150s")}
+"""The window of a cluster -> those of real engines of ours, where all goes faster; the longer ones where replicas are
+replaced in turn: they hold one turn, or two."""
 
 
 def in_its_window(
@@ -23,8 +24,8 @@ def in_its_window(
     known = usage.split()[1:]
     if not arguments or arguments == known:
         return Command(verb, filters=filters)
-    fast = [FAST.get(word, word) for word in known]
-    if fast != known and arguments == fast:
-        return Command(verb, options={"last": fast[-1]}, filters=filters)
-    there = f"; on a real engine of ours `--last {fast[-1]}`" if fast != known else ""
+    fast = FAST.get(known[-1], ()) if known else ()
+    if arguments in ([*known[:-1], each] for each in fast):
+        return Command(verb, options={"last": arguments[-1]}, filters=filters)
+    there = f"; on a real engine of ours `--last {fast[0]}`" if fast else ""
     return Refusal(f"{verb}: `{usage}` is all it knows{there}.")

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from labs.instruments.signals import View
     from labs.simulator.request import Request
 
-SILENT_S = 30.0
-"""A call without a token for so long stands still. Scenario constant."""
 REFUSED_FROM = 429
 """The lowest status that a client's library reports as a failure of the service."""
 
@@ -40,13 +38,14 @@ def _is_unfinished(request: Request) -> bool:
     )
 
 
-def _is_silent(request: Request, now_s: float) -> bool:
-    """Return whether a call was given up after SILENT_S without a token, or stands so now."""
+def _is_silent(view: View, request: Request) -> bool:
+    """Return whether a call was given up after the lab's ``silent_s`` without a token, or stands so now."""
+    now_s = view.now_s
     end_s = _end_s(request, now_s)
     if end_s is not None and request.client_left_ps is None:
         return False
     last_s = request.sent_s if request.last_token_s is None else request.last_token_s
-    return (now_s if end_s is None else end_s) - last_s > SILENT_S
+    return (now_s if end_s is None else end_s) - last_s > view.windows.silent_s
 
 
 def unfinished_share_5m(view: View) -> float | None:
@@ -67,9 +66,9 @@ def _open(view: View) -> list[Request]:
 
 
 def silent_share_5m(view: View) -> float | None:
-    """Return the share of the calls open in five minutes that have had no token for SILENT_S before their end, or now."""
+    """Return the share of the calls open in five minutes that have had no token for ``silent_s`` before their end, or now."""
     calls = _open(view)
-    return sum(_is_silent(each, view.now_s) for each in calls) / len(calls) if calls else None
+    return sum(_is_silent(view, each) for each in calls) / len(calls) if calls else None
 
 
 def give_up_age_s(view: View) -> float | None:
@@ -88,7 +87,7 @@ def endings(view: View) -> str:
     calls = _open(view)
     if not calls:
         return "no call was open in this window"
-    silent = sum(_is_silent(each, view.now_s) for each in calls)
+    silent = sum(_is_silent(view, each) for each in calls)
     whole = [each for each in calls if _end_s(each, view.now_s) is not None and not each.timed_out]
     left = sum(1 for each in calls if each.timed_out)
     age_s = give_up_age_s(view)
@@ -104,7 +103,7 @@ def endings(view: View) -> str:
                 if age_s is None
                 else f"  after {age_s:.0f} s, the median of {window_words(view.windows.panel_s)}"
             ),
-            f"silent for over 30 s     {silent:5}  {silent / len(calls):.3f} of all, given up or open",
+            f"silent for over {view.windows.silent_s:.0f} s     {silent:5}  {silent / len(calls):.3f} of all, given up or open",
         ]
     )
 

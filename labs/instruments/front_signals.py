@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from labs.instruments.signals import View
     from labs.simulator.request import Request
 
-YOUNG_S = 100.0
-"""For so long after it is ready a replica counts as young. Scenario constant."""
 SLOW_TPOT_S = 0.025
 """An answer slower than this a token, 40 tokens a second, counts as slow. Scenario constant."""
 
@@ -111,9 +109,9 @@ def closed_share_5m(view: View) -> float | None:
 
 
 def is_young(view: View, request: Request) -> bool:
-    """Return whether a request came to a replica that had been ready for less than YOUNG_S."""
+    """Return whether a request came to a replica that had been ready for less than the lab's ``young_s``."""
     lives = view.cluster.engines[request.replica].processes[1:]
-    return any(0 <= request.arrival_s - life.up_s < YOUNG_S for life in lives)
+    return any(0 <= request.arrival_s - life.up_s < view.windows.young_s for life in lives)
 
 
 def ttfts_by_age(view: View) -> tuple[list[float], list[float]]:

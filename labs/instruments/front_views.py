@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from labs.instruments.experience import felt
@@ -114,10 +115,13 @@ def ages(view: View) -> str:
             else f"ready for {view.now_s - up_s:5.0f} s"
             if up_s <= view.now_s
             else f"starting, {up_s - view.now_s:.0f} s to go"
+            if isfinite(up_s)
+            else "starting"
         )
         lines.append(f"replica-{replica}  {state}")
     young, others = ttfts_by_age(view)
-    for name, values in (("asked while younger than 100 s", young), ("asked later", others)):
+    asked = f"asked while younger than {view.windows.young_s:.0f} s"
+    for name, values in ((asked, young), ("asked later", others)):
         p95 = quantile(values, 0.95)
         lines.append(
             f"{name:31}{len(values):5} requests  p95 TTFT {'-' if p95 is None else f'{p95:.2f} s'}"

@@ -36,6 +36,10 @@ class Windows:
     short_s: float = SHORT_S
     panel_s: float = PANEL_S
     long_s: float = LONG_S
+    young_s: float = 100.0
+    """For so long after it is ready a replica counts as young. Scenario constant, as the next."""
+    silent_s: float = 30.0
+    """A call without a token for so long stands still."""
 
 
 def window_words(seconds: float) -> str:

@@ -28,6 +28,8 @@ BY_LOAD = {
 """Done by whoever sends: the router, the gateway's caps, the clients and their templates are the load client's."""
 OF_THE_TURNOVER = {"hold-replicas", "pre-stop", "router-refresh", "shutdown-timeout"}
 """Of the load client too; they refuse by themselves where nobody replaces replicas."""
+OF_A_ROLLOUT = {"ready-after-warm-up"}
+"""What the router believes of a start: the load client's too, where replicas are replaced in turn."""
 OF_A_GATEWAY = {"gateway-check", "pass-refusals"}
 """Of the load client, where the lab says that a gateway stands before its engines."""
 ROLLING = {"bind-numa", "evict", "place", "restart", "rollback-image", "unset-env"}
@@ -63,6 +65,7 @@ def kinds_of(machine: Machine | None, *, is_ours: bool = True) -> dict[str, Kind
     kinds = {verb: _refused(kind, verb) for verb, kind in KINDS.items()}
     kinds |= {verb: KINDS[verb] for verb in BY_LOAD | OF_THE_TURNOVER}
     kinds |= {verb: replace(KINDS[verb], why_not=_without_gateway(verb)) for verb in OF_A_GATEWAY}
+    kinds |= {verb: replace(KINDS[verb], why_not=_without_rollout(verb)) for verb in OF_A_ROLLOUT}
     if not is_ours:
         started = {verb: _refused(KINDS[verb], verb, OTHERS) for verb in ROLLING | {"power-limit", "redeploy"}}  # fmt: skip
         return kinds | started
@@ -111,6 +114,15 @@ def _no_flag(incident: Incident, operation: Operation) -> str:
     if flag is None:
         return ""
     return f"vllm: {flag}: this box has no GPU, and no engine of it is started with that. The engine was not stopped."
+
+
+def _without_rollout(verb: str) -> Callable[[Incident, Operation], str]:
+    def why_not(incident: Incident, operation: Operation) -> str:
+        if incident.world.cluster.front.rollout is None:
+            return f"{verb}: {NOT_HERE[verb]}. Nothing was charged."
+        return KINDS[verb].why_not(incident, operation)
+
+    return why_not
 
 
 def _no_fp8(incident: Incident, operation: Operation) -> str:

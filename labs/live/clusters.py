@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from labs.live import servers, startup_logs
+from labs.live import leaving, servers, startup_logs
 from labs.live.replicas import Replica
 from labs.live.starts import RealStarts
 from labs.live.streams import completion
@@ -15,20 +16,32 @@ from labs.live.wires import Clock, Wire
 from labs.simulator.cluster import Cluster
 from labs.simulator.gateway import refusal
 from labs.simulator.http_answers import SERVER_ERROR
+from labs.simulator.turnover import Turnover
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from labs.live.launching import Launch
     from labs.live.machines import Machine
     from labs.live.streams import Ask
     from labs.simulator.config import EngineConfig
     from labs.simulator.cost_model import CostModel
+    from labs.simulator.faults import Fault
     from labs.simulator.request import Request
     from labs.simulator.workload import Workload
 
 TICK_S = 0.01
 """How late a request may be sent, at most."""
+
+
+def _first_turnover(faults: Sequence[tuple[float, Fault]]) -> tuple[Turnover | None, float]:
+    """Return how replicas are stopped that are started before a fault changes that, and until when that holds.
+
+    A vLLM keeps the ``--shutdown-timeout`` that it was started with: an engine that meets the fault has what the fault
+    says. Nothing is stopped before.
+    """
+    found = [(fault, at_s) for at_s, fault in faults if isinstance(fault, Turnover)]
+    return found[0] if found else (None, float("-inf"))
 
 
 class LiveCluster(Cluster):
@@ -69,6 +82,7 @@ class LiveCluster(Cluster):
         self.wire = Wire()
         self.clock = Clock.standing_at(start_s)
         self._made = 0
+        self._first, self._first_until_s = _first_turnover(others.get("faults", ()))
         self._start_s = start_s
         self.breathe: Callable[[], None] = lambda: None
         """Called many times a second while the world advances; may raise to stop."""
@@ -87,13 +101,27 @@ class LiveCluster(Cluster):
             start_s=start_s,
             wire=self.wire,
             clock=lambda: self.clock,
-            launch=lambda knobs: self._launch(replica, knobs),
+            launch=lambda knobs: self._launched(replica, knobs),
             model=self.model,
             ready_within_s=self._ready_within_s,
             ask=self._ask,
             priorities=None if self.machine is None else self.machine.priorities,
             passes_on=self._passes_on,
         )
+
+    def _launched(self, replica: int, config: EngineConfig) -> Launch:
+        """Return the start of a replica, with the time that it gives what runs once it is told to stop."""
+        launch = self._launch(replica, config)
+        turnover = self._first if self.now_s < self._first_until_s else self.front.turnover
+        if turnover is None:
+            return launch
+        return replace(
+            launch, argv=(*launch.argv, leaving.FLAG, f"{turnover.shutdown_timeout_s:.0f}")
+        )
+
+    def stop_engine(self, replica: int, shutdown_timeout_s: float) -> None:
+        """Tell a replica's engine to stop: SIGTERM, and what it does then is its own."""
+        self.replicas[replica].shut_down(shutdown_timeout_s)
 
     def refusal_of(self, request: Request) -> tuple[int, str] | None:
         """Return what the gateway refuses by itself; all else the engine is asked, with whatever is wrong in it."""

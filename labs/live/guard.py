@@ -8,6 +8,8 @@ It starts the engine in a session of its own and holds the read end of a pipe, i
 the worker has. The pipe says how to go on:
 
 - ``stop``: end the engine, and leave what the ledger would undo: another engine follows.
+- ``drain N``: SIGTERM to the engine's own process alone, as whoever replaces machines sends it: what runs there may end.
+  What is left N seconds later is ended as by ``stop``.
 - the end of the pipe, or SIGTERM: the worker is gone, or somebody sweeps. End the engine, undo, exit.
 
 Ending is SIGTERM to every process of the engine, a grace, SIGKILL. An engine that ends by itself ends its guard with the
@@ -21,6 +23,7 @@ import argparse
 import fcntl
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -45,7 +48,8 @@ PROC = Path("/proc")
 GRACE_S = 10.0
 LOOK_EVERY_S = 0.1
 UNDO_LIMIT_S = 30.0
-STOP = b"stop\n"
+STOP = "stop"
+DRAIN = "drain"
 
 
 def marks(lease: str, live_dir: Path | str) -> dict[str, str]:
@@ -92,12 +96,21 @@ def spawn(
     )
 
 
-def stop(guard: subprocess.Popen[bytes], *, within_s: float) -> int:
-    """Have a guard end its engine without undoing anything, and return its status; SIGKILL is the last resort."""
+def drain(guard: subprocess.Popen[bytes], *, within_s: float) -> None:
+    """Have a guard tell its engine to stop, and end what is left of it after ``within_s``; nobody is waited for."""
+    _tell(guard, f"{DRAIN} {within_s:g}")
+
+
+def _tell(guard: subprocess.Popen[bytes], word: str) -> None:
     if guard.stdin is not None:
         with suppress(OSError, ValueError):  # Closed: it was stopped before.
-            guard.stdin.write(STOP)
+            guard.stdin.write(f"{word}\n".encode())
             guard.stdin.flush()
+
+
+def stop(guard: subprocess.Popen[bytes], *, within_s: float) -> int:
+    """Have a guard end its engine without undoing anything, and return its status; SIGKILL is the last resort."""
+    _tell(guard, STOP)
     try:
         return guard.wait(timeout=within_s)
     except subprocess.TimeoutExpired:
@@ -341,16 +354,14 @@ def watch(argv: Sequence[str], *, ledger: Path | None, grace_s: float, nice: int
         return 127
     if nice:
         give_way(engine.pid, nice)
-    why = ""
-    while engine.poll() is None and not why:
-        why = asked[0] if asked else _said(LOOK_EVERY_S)
+    why = _waited(engine, asked)
     if engine.poll() is None:
         say(f"ending the engine ({why})")
     left = end_all(lambda: _of(engine, number), grace_s=grace_s)
     if left:
         say(f"these cannot be ended: {', '.join(str(each.pid) for each in left)}")
     engine.poll()
-    if ledger is not None and why and why != "stop":
+    if ledger is not None and why and why != STOP:
         for problem in undo(ledger):
             say(problem)
     status = engine.returncode
@@ -367,15 +378,40 @@ def _of(engine: subprocess.Popen[bytes], number: str) -> list[Process]:
     ]
 
 
+def _waited(engine: subprocess.Popen[bytes], asked: Sequence[str]) -> str:
+    """Wait until an engine has ended or is to be ended, and return why it is; '' if it ended by itself."""
+    end_at = float("inf")
+    while engine.poll() is None:
+        why = asked[0] if asked else _said(LOOK_EVERY_S)
+        if why.startswith(DRAIN):
+            end_at = _told(engine, why)
+        elif why:
+            return why
+        elif time.monotonic() >= end_at:
+            return STOP
+    return ""
+
+
+def _told(engine: subprocess.Popen[bytes], word: str) -> float:
+    """Send SIGTERM to the engine's own process, and return when what is left is to be ended: ``time.monotonic``."""
+    within_s = float(word.split()[1])
+    say(f"telling the engine to stop, within {within_s:g} s")
+    with suppress(ProcessLookupError):
+        engine.send_signal(signal.SIGTERM)
+    return time.monotonic() + within_s
+
+
 def _said(within_s: float) -> str:
-    """Return what the pipe says: "stop", that it has ended, or nothing yet."""
+    """Return what the pipe says: "stop", "drain N", that it has ended, or nothing yet; of several words the last."""
     readable, _, _ = select.select([sys.stdin.fileno()], [], [], within_s)
     if not readable:
         return ""
     said = os.read(sys.stdin.fileno(), 1024)
     if not said:
         return "the worker is gone"
-    return "stop" if said.startswith(b"stop") else ""
+    lines = said.decode(errors="replace").splitlines()
+    known = [each for each in lines if re.fullmatch(rf"{STOP}|{DRAIN} \d+(\.\d+)?", each)]
+    return known[-1] if known else ""
 
 
 def say(text: str) -> None:

@@ -35,6 +35,7 @@ KEPT_CHARACTERS = 24
 OF_THE_RECORD = {
     *("starts", "request-log", "request-tenants", "tokenize-diff", "promql", "dashboard", "panel"),
     *("streams", "slots", "in-flight", "attempts", "access-log", "upstream-log", "answer-lengths"),
+    *("ages", "endings", "stops"),
 }
 """Answered by what the gateway and the scrapes have noted."""
 _NOT_HERE = {

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from labs.incident import Incident
 from labs.live import starts
 from labs.simulator.config import EngineConfig
+from labs.simulator.lifetime import StartUp
 from labs.simulator.request import Request, Status
 from labs.simulator.telemetry import Process, Sample
+from labs.simulator.turnover import Stop, Turnover
 from labs.worlds import World
 
 if TYPE_CHECKING:
@@ -76,6 +78,14 @@ class RecordedEngine:
         )
 
 
+@dataclass(frozen=True)
+class RecordedFront:
+    """What was known of how replicas are stopped, at the record's end."""
+
+    turnover: Turnover | None = None
+    stops: tuple[Stop, ...] = ()
+
+
 @dataclass(eq=False)
 class RecordedCluster:
     """A cluster as its record tells of it. Its clock stands where one puts it; nothing advances."""
@@ -86,6 +96,7 @@ class RecordedCluster:
     said_digest: str
     now_s: float
     """How far the record goes, incident seconds."""
+    front: RecordedFront = RecordedFront()
     hardware: None = None
     memory: dict[int, Memory] = field(default_factory=dict)
     kernels: dict[int, Any] = field(default_factory=dict)
@@ -98,11 +109,15 @@ class RecordedCluster:
 def dump(incident: Incident, *, about: Mapping[str, Any]) -> dict[str, Any]:
     """Return all that was seen of a live incident until now; ``about`` is noted as it is (box, engine's version)."""
     cluster = incident.world.cluster
+    front = cluster.front
+    turnover = {} if front.turnover is None else {"turnover": asdict(front.turnover)}
     return {
+        **turnover,
         "format": FORMAT,
         "about": dict(about),
         "ends_s": cluster.now_s,
         **_followed(cluster.memory),
+        "stops": [asdict(each) for each in front.stops],
         "requests": [_request(each) for each in cluster.requests],
         "engines": [
             {
@@ -179,12 +194,24 @@ def incident_of(spec: LabSpec, hypothesis: str, seed: int, fleet: Fleet, raw: by
         )
         engines.append(engine)
     cluster: Any = RecordedCluster(
-        engines[0].config, requests, engines, digest_of(raw), float(data["ends_s"])
+        engines[0].config,
+        requests,
+        engines,
+        digest_of(raw),
+        float(data["ends_s"]),
+        front=_front(data),
     )
     for replica, each in data.get("starts", {}).items():
         cluster.memory[int(replica)] = starts.of_record(each)
     world = World(hypothesis, seed, fleet, cluster, fleet.full_pool_step_s, 1.0, 0.0)
     return Incident(spec, world, fleet, clock_s=int(data["ends_s"]))
+
+
+def _front(data: Mapping[str, Any]) -> RecordedFront:
+    said, turnover = data.get("turnover"), None
+    if said is not None:
+        turnover = Turnover(**{**said, "start_up": StartUp(**said["start_up"])})
+    return RecordedFront(turnover, tuple(Stop(**each) for each in data.get("stops", ())))
 
 
 def _requested(row: list[Any]) -> Request:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from labs.live import servers
+from labs.live import leaving, servers
 from labs.live.streams import completion, stream
 from labs.live.telling import Telling
 from labs.simulator.pauses import NEVER
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 DROP_LIMIT_S = 2.0
 """For streams to end that are cut off."""
+NOT_YET = float("inf")
+"""When a process is ready that is not."""
 
 
 class Unwanted(servers.EngineError):
@@ -85,6 +87,10 @@ class Replica:
         """What the gateway sends once the engine answers."""
         self._stopped_s = start_s
         self._restarting: threading.Thread | None = None
+        self._leaving: leaving.Leaving | None = None
+        """Its engine, once it was told to stop and while its port is open."""
+        self._gone: list[servers.Server] = []
+        """Those whose port is closed, while they still hold what nobody will end."""
         self._unwanted = threading.Event()
         """Set while a start under way is to be broken off."""
         self.telling = Telling(
@@ -122,9 +128,10 @@ class Replica:
     def answer(self) -> None:
         """Note that the engine answers from now on, send what was held, and scrape it."""
         now_s = self._clock().now_s()
-        if self.processes and math.isinf(self.processes[-1].up_s):
-            self.processes.pop()
-        self.processes.append(Process(self._stopped_s, now_s, self.telling.base))
+        if not self.processes:
+            self.processes.append(Process(self._stopped_s, now_s, None))
+        elif self.processes[-1].up_s == NOT_YET:
+            self.processes[-1] = replace(self.processes[-1], up_s=now_s)
         if self.server is not None:
             self.telling.listen(self.server.base_url)
         held, self._held = self._held, []
@@ -134,9 +141,9 @@ class Replica:
     def _down(self) -> None:
         self.telling.hush()
         self._stopped_s = self.telling.rest()
-        if self.processes and math.isfinite(self.processes[-1].up_s):
+        if self.processes and self.processes[-1].up_s != NOT_YET:
             # The next one, which answers at a time that nobody knows yet.
-            self.processes.append(Process(self._stopped_s, math.inf, self.telling.base))
+            self.processes.append(Process(self._stopped_s, NOT_YET, self.telling.base))
 
     def restart(self, config: EngineConfig, cost: CostModel, *, down_s: float) -> None:
         """Stop the engine, and start another with this config in a thread; ``down_s`` is whatever it takes.
@@ -145,15 +152,32 @@ class Replica:
         """
         del down_s
         self._break_off()
+        self._leaving = None
         self._down()
         self.config, self.cost = config, cost
         self._hold_open()
         self._restarting = threading.Thread(target=self._again, name="live-restart", daemon=True)
         self._restarting.start()
 
+    def set_pauses(self, pauses: tuple[Pause, ...]) -> None:
+        """Note how a start was meant; a real engine pauses by itself.
+
+        Where the first steps are to pay for the warm-up, the start passes for ready from now on: the router sends, and
+        the gateway holds what comes until the engine answers.
+        """
+        self.pauses = pauses
+        is_cold = any(pause.times is not None for pause in pauses)
+        if is_cold and self.is_starting and self.processes[-1].up_s == NOT_YET:
+            self.processes[-1] = replace(self.processes[-1], up_s=self._clock().now_s())
+
     def _hold_open(self) -> None:
         """Cut off every stream without its client's leaving, and hold what has not ended until an engine answers."""
-        cut = dict(self._streams)
+        # Who streams from a server that has gone hears nothing of the next one.
+        cut = {
+            index: strand
+            for index, strand in self._streams.items()
+            if self.requests[index].status is not Status.STRANDED
+        }
         for strand in cut.values():
             strand.cancel()
         give_up_at = time.monotonic() + DROP_LIMIT_S
@@ -161,6 +185,8 @@ class Replica:
             strand.wait(max(0.0, give_up_at - time.monotonic()))
         held = {request.index for request in self._held}
         for request in self.requests:
+            if request.status is Status.STRANDED:
+                continue
             was_cut = request.index in cut and request.client_left_ps is not None
             if request.index not in held and (was_cut or request.finish_ps is None):
                 self._streams.pop(request.index, None)
@@ -169,6 +195,30 @@ class Replica:
                 request.refusal, request.http_status = "", 200
                 self._held.append(request)
         self._held.sort(key=lambda request: request.index)
+
+    def shut_down(self, shutdown_timeout_s: float) -> None:
+        """Tell the engine to stop, as whoever replaces machines does; ``look`` notices when it is gone.
+
+        What streams from it when its port closes is stranded: no error and no end comes, until its client goes.
+        """
+        if self._restarting is not None or self.server is None:
+            self.kill()
+            return
+        if self._leaving is None:
+            self._leaving = leaving.Leaving(self.server, shutdown_timeout_s)
+        self._follow_out(self._leaving)
+
+    def _follow_out(self, out: leaving.Leaving) -> None:
+        if not out.is_told and out.may_be_told(self.num_unfinished):
+            out.tell()
+        if not out.is_gone():
+            return
+        self._leaving, self.server = None, None
+        self._gone.append(out.server)
+        self._down()
+        for request in self._open():
+            request.status = Status.STRANDED
+        self.failure = servers.EngineDied("The engine was told to stop, and has gone.")
 
     def _again(self) -> None:
         try:
@@ -201,6 +251,7 @@ class Replica:
     def kill(self) -> None:
         """Kill the engine; what it had under way is stranded."""
         self._break_off()
+        self._leaving = None
         self._down()
         if self.server is not None:
             servers.stop(self.server, grace_s=0.0)
@@ -214,6 +265,8 @@ class Replica:
         if self.server is not None:
             server, self.server = self.server, None
             servers.stop(server)
+        while self._gone:
+            servers.stop(self._gone.pop())
 
     def look(self) -> None:
         """Notice what has happened since: a restart that is over, an engine that died by itself."""
@@ -225,7 +278,10 @@ class Replica:
             if self.failure is None:
                 self.answer()
             return
-        if self.server is not None and not self.server.is_alive:
+        self._gone = [each for each in self._gone if not leaving.has_ended(each)]
+        if self._leaving is not None:
+            self._follow_out(self._leaving)
+        elif self.server is not None and not self.server.is_alive:
             self.failure, self.is_lost = servers.EngineDied(servers.why_ended(self.server)), True
             servers.stop(self.server)
             self.server = None
@@ -255,6 +311,7 @@ class Replica:
             return self._clock().now_ps()
 
         await stream(self._wire.session, url, body, request, now_ps)
+        leaving.refused(request, is_leaving=self._leaving is not None)
         self._passes_on(request)
         self._streams.pop(request.index, None)
         self._ended.append(request)
@@ -322,7 +379,8 @@ class Replica:
 
     @property
     def ready_s(self) -> float:
-        return float("inf") if self.is_down else self.processes[-1].up_s
+        """Since when it passes for ready: as a rule since it answers, see ``set_pauses``."""
+        return self.processes[-1].up_s if self.processes else NOT_YET
 
     @property
     def is_down(self) -> bool:
@@ -352,7 +410,11 @@ class Replica:
         return tuple(r for r in self._open() if r.first_token_ps is None)
 
     def _open(self) -> list[Request]:
-        return [request for request in self.requests if request.finish_ps is None]
+        return [
+            request
+            for request in self.requests
+            if request.finish_ps is None and request.status is not Status.STRANDED
+        ]
 
     @property
     def num_unfinished(self) -> int:

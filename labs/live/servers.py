@@ -175,6 +175,18 @@ def stop(server: Server, *, grace_s: float = 10.0) -> None:
     guard.stop(server.process, within_s=grace_s + guard.GRACE_S)
 
 
+def tell_to_stop(server: Server, *, within_s: float) -> None:
+    """Send an engine's own process SIGTERM and go on; its guard ends what is left of it after ``within_s``."""
+    guard.drain(server.process, within_s=within_s)
+
+
+def is_open(server: Server) -> bool:
+    """Return whether the engine's port takes connections: of vLLM, one that was told to stop may do so for a while."""
+    with socket.socket() as probe:
+        probe.settimeout(ASK_TIMEOUT_S)
+        return probe.connect_ex((HOST, server.launch.port)) == 0
+
+
 def tail(log_path: Path, lines: int = KEPT_LINES, *, since: int = 0) -> str:
     """Return the last lines of a log from a byte on, without colours; '' if there is none."""
     try:

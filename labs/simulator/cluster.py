@@ -166,6 +166,10 @@ class Cluster:
         else:
             engine.restart(config, cost, down_s=down_s)
 
+    def stop_engine(self, replica: int, shutdown_timeout_s: float) -> None:
+        """Tell the server of one engine to stop; see ``labs.simulator.lifetime.ShutDown``."""
+        self.front.stop(replica, shutdown_timeout_s)
+
     def inject_burst(self, factor: float, from_s: float, to_s: float) -> None:
         """Multiply the rate of arrivals by ``factor`` from ``from_s`` to ``to_s``, both ahead of the clock."""
         if from_s < self.now_s:

@@ -142,7 +142,7 @@ class ShutDown:
     def strike(self, cluster: Cluster, at_s: float) -> None:
         """Send the signal."""
         del at_s
-        cluster.front.stop(self.replica, self.shutdown_timeout_s)
+        cluster.stop_engine(self.replica, self.shutdown_timeout_s)
 
 
 @dataclass(slots=True, frozen=True)

@@ -66,6 +66,8 @@ class TurnoverSpec(Frozen):
     """Replicas are taken out, told to stop and replaced in turn, with streams in flight: scenario constants."""
 
     every_s: PositiveSeconds
+    first_s: Range | None = None
+    """From the world's beginning until the first is picked; not said: anywhere in the first turn."""
     removal_s: Seconds
     """From the choice of a replica until the router sends nothing more to it."""
     pre_stop_s: Seconds

@@ -42,11 +42,16 @@ class WindowsSpec(Frozen):
     panel_s: PositiveSeconds = 300
     long_s: PositiveSeconds = 720
     verify_s: PositiveSeconds = 300
+    young_s: PositiveSeconds = 100
+    """For so long after it is ready a replica counts as young."""
+    silent_s: PositiveSeconds = 30
+    """A call without a token for so long stands still."""
 
     @property
-    def looked_back(self) -> tuple[float, float, float]:
-        """Return the three windows of instruments, shortest first."""
-        return float(self.short_s), float(self.panel_s), float(self.long_s)
+    def looked_back(self) -> tuple[float, ...]:
+        """Return the three windows of instruments, shortest first; then what counts as young, and as silent."""
+        windows = (self.short_s, self.panel_s, self.long_s, self.young_s, self.silent_s)
+        return tuple(map(float, windows))
 
 
 class Admission(Frozen):

@@ -36,7 +36,8 @@ def begin(spec: LabSpec, cluster: Cluster, said: TurnoverSpec, draws: Draws) -> 
     """Replace the replicas of a world in turn, from a time and a replica that the seed draws."""
     cluster.front.turnover = turnover_of(said, draws)
     every_s = float(said.every_s)
-    first_s = spec.timeline.starts_at_s + draws.uniform("turnover_phase", (0.0, every_s))
+    phase = (0.0, every_s) if said.first_s is None else said.first_s
+    first_s = spec.timeline.starts_at_s + draws.uniform("turnover_phase", phase)
     first = draws.choice("turnover_first", range(spec.fleet.replicas))
     cluster.schedule(round(first_s), Turn(every_s, spec.fleet.replicas, first))
 

@@ -47,7 +47,7 @@ _REQUEST_MARKS: Mapping[tuple[str, str], Marks] = {
 }
 
 
-_LONG = {"12m", "1m"}
+_LONG = {"12m", "1m", "3m"}
 _SECONDS = {name: float(seconds) for seconds, name in KEPT.items()}
 
 

@@ -46,3 +46,10 @@ def test_retries_are_a_number_from_0_to_3():
 
 def test_a_window_that_is_not_kept_is_refused():
     assert isinstance(parse("streams --last 1h"), Refusal)
+
+
+def test_real_engines_of_ours_keep_windows_of_their_own():
+    for window in ("30s", "90s", "150s"):
+        assert parse(f"ages --last {window}") == Command("ages", options={"last": window})
+    assert isinstance(parse("ages --last 60s"), Refusal)
+    assert isinstance(parse("connections --last 30s"), Refusal)

@@ -8,6 +8,8 @@ The standard library alone; started like the real one (``labs.live.launching``).
 - ``pace_s`` of a step; ``dies_after``: so many requests
 - ``metrics``: "hangs", or a text; ``lacks``: families that its page is without; ``families`` are those of the page
 - ``streams``: "hang" (no token comes), "break" (after three tokens), "garble" (what comes is no JSON)
+- ``leaves``: told to stop it does as vLLM 0.32: within ``--shutdown-timeout`` what runs ends, newcomers are answered 200 and no
+  token; then its port is closed, and who still streams hears nothing. Else it ends at once
 """
 
 import json
@@ -60,6 +62,8 @@ class Engine:
 
     def __init__(self):
         self.waiting, self.running = [], []
+        self.leaves = self.is_gone = False
+        self.open = 0
         self.steps = self.served = 0
         self.counts = dict.fromkeys(
             ["prompt_tokens", "generation_tokens", "length", "abort", "num_preemptions"], 0
@@ -93,7 +97,7 @@ class Engine:
         new = [each for each in self.running if not each.is_prefilled]
         old = [each for each in self.running if each.is_prefilled]
         prefill, now = sum(each.prompt for each in new), time.monotonic()
-        if not self.running or mode("streams") == "hang":
+        if not self.running or mode("streams") == "hang" or self.is_gone:
             return
         log(
             f"Engine 000: Iteration({self.steps}): {len(new)} context requests, {prefill} context tokens, "
@@ -186,7 +190,11 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(503, '{"error":{"message":"The engine is currently busy.","code":503}}')
                 return
             call = Call(body)
-            ENGINE.waiting.append(call)
+            ENGINE.open += 1
+            if ENGINE.leaves:
+                call.limit = 0
+            else:
+                ENGINE.waiting.append(call)
             LOCK.notify_all()
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
@@ -197,6 +205,7 @@ class Handler(BaseHTTPRequestHandler):
             self.follow(call, streams)
         except OSError:
             call.is_gone = True
+        ENGINE.open -= 1
         self.close_connection = True
 
     def follow(self, call, streams):
@@ -217,7 +226,8 @@ class Handler(BaseHTTPRequestHandler):
                         self.chunk('{"choices":[')
                     raise ConnectionResetError
             told = outputs
-        self.event([], {"prompt_tokens": call.prompt, "completion_tokens": told})
+        if told:
+            self.event([], {"prompt_tokens": call.prompt, "completion_tokens": told})
         self.chunk("[DONE]")
         self.wfile.write(b"0\r\n\r\n")
 
@@ -255,6 +265,26 @@ class Server(ThreadingHTTPServer):
         """A client that is gone is no error."""
 
 
+def leave(server):
+    """Wait for what runs, close the port, and stay for those who still stream."""
+    ENGINE.leaves = True
+    end_at = time.monotonic() + float(option("--shutdown-timeout", "0"))
+    while time.monotonic() < end_at and (ENGINE.waiting or ENGINE.running):
+        time.sleep(0.01)
+    ENGINE.is_gone = True
+    server.shutdown()
+    server.server_close()
+    while ENGINE.open:
+        time.sleep(0.01)
+    os._exit(0)
+
+
+def told_to_stop(server):
+    if not mode("leaves"):
+        os._exit(0)
+    threading.Thread(target=leave, args=(server,), daemon=True).start()
+
+
 def main():
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     log(
@@ -282,7 +312,10 @@ def main():
     server = Server((option("--host"), int(option("--port"))), Handler)
     log("CPU KV cache size: 1,024 tokens, Maximum concurrency for 1,024 tokens per request: 1.00x")
     threading.Thread(target=ENGINE.run, daemon=True).start()
+    signal.signal(signal.SIGTERM, lambda *_: told_to_stop(server))
     server.serve_forever()
+    while True:
+        time.sleep(1)
 
 
 if __name__ == "__main__":

@@ -223,3 +223,48 @@ def test_an_engine_gives_way_with_all_that_it_starts_and_its_guard_does_not(
     # A kernel that groups processes by session weighs the engine's; what leaves it has its own niceness.
     group = Path(f"/proc/{pids[0]}/autogroup")
     assert not group.exists() or group.read_text().split()[-2:] in ([], ["nice", "7"])
+
+
+POLITE = """
+import signal, subprocess, sys, time
+from pathlib import Path
+folder = Path(sys.argv[1])
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+(folder / "pids.new").write_text(f"{child.pid}")
+def told(*_):
+    (folder / "told").write_text("told " + str(child.poll()))
+    if sys.argv[2] == "ends":
+        child.kill()
+        sys.exit(3)
+signal.signal(signal.SIGTERM, told)
+(folder / "pids.new").rename(folder / "pids")
+while True:
+    time.sleep(0.02)
+"""
+"""An engine that is told, and ends by itself or does not."""
+
+
+@pytest.mark.parametrize(("how", "status"), [("ends", 3), ("stays", 137)])
+def test_a_drained_engine_is_told_alone_and_ended_when_its_time_is_over(
+    tmp_path, guarded, ledger, how, status
+):
+    held = guarded([sys.executable, "-c", POLITE, str(tmp_path), how], ledger=ledger)
+    child = pids_in(tmp_path)
+    guard.drain(held, within_s=60 if how == "ends" else 0.2)
+    assert held.wait(timeout=LIMIT_S) == status
+    # Its child was not told, and is not left.
+    assert (tmp_path / "told").read_text() == "told None"
+    assert gone(child)
+    assert len(ledger.read_text().splitlines()) == 3
+
+
+def test_a_guard_that_drains_still_ends_with_its_worker(tmp_path, guarded, ledger):
+    held = guarded([sys.executable, "-c", POLITE, str(tmp_path), "stays"], ledger=ledger)
+    child = pids_in(tmp_path)
+    guard.drain(held, within_s=600)
+    until((tmp_path / "told").exists, "the engine was not told")
+    assert held.poll() is None
+    held.stdin.close()
+    held.wait(timeout=LIMIT_S)
+    assert gone(child)
+    assert (tmp_path / "undone").read_text() == "cba"
