@@ -15,6 +15,7 @@ from labs.instruments.signals import (
     window,
 )
 from labs.instruments.stops import STOP_SIGNALS
+from labs.simulator.request import to_s
 from labs.worlds.front import BATCH
 
 if TYPE_CHECKING:
@@ -86,15 +87,23 @@ def ghosts(view: View) -> list[Request]:
     """Return the requests that run although their client has gone."""
     return [
         each
-        for engine in view.cluster.engines
-        for each in engine.running
-        if each.is_cancelled or each.timed_out
+        for each in running_requests(view)
+        if is_closed(each, view.now_s) or _is_by(each.client_left_ps, view.now_s)
     ]
+
+
+def is_closed(request: Request, now_s: float) -> bool:
+    """Return whether the user of a request has closed its stream midway, by ``now_s`` where it was noted when."""
+    return request.is_cancelled if request.closed_ps is None else _is_by(request.closed_ps, now_s)
+
+
+def _is_by(at_ps: int | None, now_s: float) -> bool:
+    return at_ps is not None and to_s(at_ps) <= now_s
 
 
 def ghost_share(view: View) -> float | None:
     """Return the share of what runs whose client has gone."""
-    count = sum(len(engine.running) for engine in view.cluster.engines)
+    count = len(running_requests(view))
     return len(ghosts(view)) / count if count else 0.0
 
 
@@ -105,7 +114,18 @@ def closed_share_5m(view: View) -> float | None:
         for each in sent_between(view.cluster, view.now_s - view.windows.panel_s, view.now_s)
         if each.first_token_s is not None
     ]
-    return sum(each.is_cancelled for each in sent) / len(sent) if sent else None
+    return sum(is_closed(each, view.now_s) for each in sent) / len(sent) if sent else None
+
+
+def run_on_share_5m(view: View) -> float | None:
+    """Return of the streams that their user closed midway, and that ended in five minutes, the share of which more was computed than the user had; None if none ended."""
+    from_s = view.now_s - view.windows.panel_s
+    outputs = [
+        (each.num_output_tokens, each.cancel_tokens or 0)
+        for each in recent(view.cluster, from_s, view.now_s)
+        if each.is_cancelled and from_s < (each.finish_s or from_s) <= view.now_s
+    ]
+    return sum(had > wanted for had, wanted in outputs) / len(outputs) if outputs else None
 
 
 def is_young(view: View, request: Request) -> bool:
@@ -166,8 +186,17 @@ def open_requests(view: View) -> list[Request]:
     engines: list[Any] = list(view.cluster.engines)
     if all(hasattr(engine, "open_at") for engine in engines):  # A record: it has no present.
         return [each for engine in engines for each in engine.open_at(view.now_s)]
-    running = [each for engine in view.cluster.engines for each in engine.running]
-    return [*running, *(each for engine in view.cluster.engines for each in engine.waiting)]
+    waiting = [each for engine in view.cluster.engines for each in engine.waiting]
+    return [*running_requests(view), *waiting]
+
+
+def running_requests(view: View) -> list[Request]:
+    """Return the requests that run now. Of a real engine, those that have a token: the gateway sees no more."""
+    engines: list[Any] = list(view.cluster.engines)
+    if all(hasattr(engine, "open_at") for engine in engines):
+        opened = [each for engine in engines for each in engine.open_at(view.now_s)]
+        return [each for each in opened if _is_by(each.first_token_ps, view.now_s)]
+    return [each for engine in view.cluster.engines for each in engine.running]
 
 
 def open_load(view: View) -> float:
@@ -200,6 +229,7 @@ FRONT_SIGNALS: dict[str, Callable[[View], float | str | None]] = {
     "settled_ttft_p95_s": settled_ttft_p95_s,
     "ghost_share": ghost_share,
     "closed_share_5m": closed_share_5m,
+    "run_on_share_5m": run_on_share_5m,
     "slow_share_5m": slow_share_5m,
     "running_mean_5m": running_mean_5m,
     "arrival_rate_5m": arrival_rate_5m,

@@ -12,6 +12,7 @@ from labs.instruments.front_signals import (
     open_load,
     open_requests,
     pool_tokens,
+    running_requests,
     ttfts_by_age,
 )
 from labs.instruments.replica_signals import tpot_p95_at
@@ -91,15 +92,18 @@ def streams(view: View) -> str:
 
 def connections(view: View) -> str:
     """Return what the engines run, against the streams that clients hold open."""
-    count, gone = sum(len(each.running) for each in view.cluster.engines), len(ghosts(view))
+    count, gone = len(running_requests(view)), len(ghosts(view))
     closed = FRONT_SIGNALS["closed_share_5m"](view)
     said = f"{closed:.2f}" if isinstance(closed, float) else "-"
+    ran_on = FRONT_SIGNALS["run_on_share_5m"](view)
+    of_those = f"{ran_on:.2f}" if isinstance(ran_on, float) else "-"
     return "\n".join(
         [
             f"running on the engines      {count:5}",
             f"  with a client connected   {count - gone:5}",
             f"  without                   {gone:5}",
             f"closed by their user        {said:>5} of the streams of the last {window_words(view.windows.panel_s)}",
+            f"computed to their end       {of_those:>5} of those that were closed and have ended",
         ]
     )
 

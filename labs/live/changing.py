@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from labs.incident import Incident, Operation
     from labs.incident.changes.kinds import Kind
     from labs.live.machines import Machine
+    from labs.specs import LabSpec
 
 BY_LOAD = {
     "batch-workers", "client-retries", "client-timeout", "drain", "limit-max-tokens", "restart-router", "rollback-template",
@@ -32,13 +33,15 @@ OF_A_ROLLOUT = {"ready-after-warm-up"}
 """What the router believes of a start: the load client's too, where replicas are replaced in turn."""
 OF_A_GATEWAY = {"gateway-check", "pass-refusals"}
 """Of the load client, where the lab says that a gateway stands before its engines."""
+OF_ITS_STREAMS = "close-upstream"
+"""Of the load client, where a world of the lab is about a gateway that reads on when its client has gone."""
 ROLLING = {"bind-numa", "evict", "place", "restart", "rollback-image", "unset-env"}
 """They start replicas anew."""
 
 NOT_HERE = {
     "add-replica": "this box starts the engines of the lab and has no place for one more",
     "bind-numa": "this box has no GPUs that its processors could be near to or far from",
-    "close-upstream": "the load client closes an engine's connection whenever its client goes",
+    "close-upstream": "the gateway closes an engine's connection whenever its client goes",
     "cool": "no command of this box turns its fans",
     "evict": "this box has no GPUs, and so nobody else's process on one",
     "freeze-gc": "nothing freezes the heap of a vLLM that runs",
@@ -64,7 +67,8 @@ def kinds_of(machine: Machine | None, *, is_ours: bool = True) -> dict[str, Kind
     """
     kinds = {verb: _refused(kind, verb) for verb, kind in KINDS.items()}
     kinds |= {verb: KINDS[verb] for verb in BY_LOAD | OF_THE_TURNOVER}
-    kinds |= {verb: replace(KINDS[verb], why_not=_without_gateway(verb)) for verb in OF_A_GATEWAY}
+    of_a_gateway = {*OF_A_GATEWAY, OF_ITS_STREAMS}
+    kinds |= {verb: replace(KINDS[verb], why_not=_where_it_is(verb)) for verb in of_a_gateway}
     kinds |= {verb: replace(KINDS[verb], why_not=_without_rollout(verb)) for verb in OF_A_ROLLOUT}
     if not is_ours:
         started = {verb: _refused(KINDS[verb], verb, OTHERS) for verb in ROLLING | {"power-limit", "redeploy"}}  # fmt: skip
@@ -88,12 +92,26 @@ def _refused(kind: Kind, verb: str, why: str = "") -> Kind:
     return replace(kind, why_not=lambda incident, operation: said)
 
 
-def _without_gateway(verb: str) -> Callable[[Incident, Operation], str]:
+def not_here(verb: str, spec: LabSpec) -> str:
+    """Return why a verb does nothing in any live world of a lab; '' for one that the load client does there.
+
+    It looks at the lab and not at a world: no answer may tell which one is served.
+    """
+    front = spec.fleet.front
+    if verb in OF_A_GATEWAY and front is not None and front.gateway is not None:
+        return ""
+    fronts = [each.world.front for each in spec.hypotheses.values()]
+    if verb == OF_ITS_STREAMS and any(each and each.aborts == "run_on" for each in fronts):
+        return ""
+    return NOT_HERE.get(verb, "")
+
+
+def _where_it_is(verb: str) -> Callable[[Incident, Operation], str]:
+    """Return the check of a verb of the gateway: refused where the lab has nothing of it."""
+
     def why_not(incident: Incident, operation: Operation) -> str:
-        front = incident.spec.fleet.front
-        if front is None or front.gateway is None:
-            return f"{verb}: {NOT_HERE[verb]}. Nothing was charged."
-        return KINDS[verb].why_not(incident, operation)
+        why = not_here(verb, incident.spec)
+        return f"{verb}: {why}. Nothing was charged." if why else KINDS[verb].why_not(incident, operation)  # fmt: skip
 
     return why_not
 

@@ -233,7 +233,7 @@ def _change(command: console.Command, played: Played) -> str:
             return (
                 f"CANNOT: {used} of {len(box.devices)} GPUs serve, and no more replicas are started"
             )
-    why = changing.NOT_HERE.get(command.verb, "")
+    why = changing.not_here(command.verb, played.offer.spec)
     return f"CANNOT: {why}" if why else ""
 
 

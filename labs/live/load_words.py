@@ -8,6 +8,7 @@ from labs.live.faults.of_worlds import BY_LOAD
 from labs.simulator.callers import NewCaller
 from labs.simulator.clients import ClientsChange, QuestionsChange, UsersChange
 from labs.simulator.faults import MixChange, RateChange, Shedding
+from labs.simulator.lifetime import AbortsIgnored
 from labs.simulator.templates import LongerPrompts, MoreTexts, VolatileTemplate
 from labs.worlds.draws import Draws
 from labs.worlds.front import closed_loop
@@ -42,6 +43,9 @@ def _before(played: Played) -> Iterator[str]:
     job = closed_loop(spec, Draws(spec.slug, played.seed))
     if job is not None:
         yield f"{job.users} callers that ask again when they are answered, {job.think_s:g} s later on average: {_class(job.classes[0])}"
+    clients = played.world.cluster.front.clients
+    if clients is not None and clients.cancel_share:
+        yield f"{clients.cancel_share:.1%} of the answers are stopped by their user, as likely early as late"
     median_s, p95_s = spec.fleet.router_median_s, spec.fleet.router_p95_s
     yield f"the load client's router: a delay of {median_s:g} s (median), {p95_s:g} s (p95)"
 
@@ -84,6 +88,10 @@ def _said(fault: object) -> str:
             return f"{rate:.3f} requests/s"
         case Shedding(share=share):
             return f"the load client's router answers 429 to {share:.1%}"
+        case AbortsIgnored(replica=replica):
+            return (
+                f"the load client's gateway reads on from replica {replica} when a client has gone"
+            )
         case UsersChange(users=users):
             return f"{users} callers that ask again when they are answered"
         case ClientsChange(clients=clients):

@@ -34,7 +34,8 @@ PROBE_LIMIT_S = 20.0
 KEPT_CHARACTERS = 24
 OF_THE_RECORD = {
     *("starts", "request-log", "request-tenants", "tokenize-diff", "promql", "dashboard", "panel"),
-    *("streams", "slots", "in-flight", "attempts", "access-log", "upstream-log", "answer-lengths"),
+    *("connections", "streams", "slots", "in-flight", "attempts"),
+    *("access-log", "upstream-log", "answer-lengths"),
     *("ages", "endings", "stops"),
 }
 """Answered by what the gateway and the scrapes have noted."""

@@ -156,7 +156,8 @@ def digest_of(raw: bytes) -> str:
 def _request(request: Request) -> list[Any]:
     prefix = [list(each) for each in request.prefix]
     said = [getattr(request, name) for name in (*_ASKED, *_SEEN)]
-    return [*said, str(request.status), prefix]
+    closed = [] if request.closed_ps is None else [request.closed_ps]
+    return [*said, str(request.status), prefix, *closed]
 
 
 def _row(sample: Sample) -> list[Any]:
@@ -215,7 +216,8 @@ def _front(data: Mapping[str, Any]) -> RecordedFront:
 
 
 def _requested(row: list[Any]) -> Request:
-    said = dict(zip((*_ASKED, *_SEEN, "status", "prefix"), row, strict=True))
+    names = (*_ASKED, *_SEEN, "status", "prefix")
+    said = dict(zip(names, row, strict=False))
     request = Request(
         **{name: said[name] for name in _ASKED},
         prefix=tuple((name, tokens) for name, tokens in said["prefix"]),
@@ -223,6 +225,7 @@ def _requested(row: list[Any]) -> Request:
     )
     for name in _SEEN:
         setattr(request, name, said[name])
+    request.closed_ps = row[len(names)] if len(row) > len(names) else None
     return request
 
 

@@ -81,6 +81,8 @@ class Replica:
         self._passes_on = passes_on
         self._ready_within_s = ready_within_s
         self._priorities = {} if priorities is None else priorities
+        self._reads_on = False
+        """Whether the gateway goes on reading what nobody waits for any more."""
         self._streams: dict[int, Strand] = {}
         self._ended: deque[Request] = deque()
         self._held: list[Request] = []
@@ -178,6 +180,7 @@ class Replica:
             for index, strand in self._streams.items()
             if self.requests[index].status is not Status.STRANDED
         }
+        left_ps = {each.index: each.client_left_ps for each in self.requests if each.index in cut}
         for strand in cut.values():
             strand.cancel()
         give_up_at = time.monotonic() + DROP_LIMIT_S
@@ -191,7 +194,8 @@ class Replica:
             if request.index not in held and (was_cut or request.finish_ps is None):
                 self._streams.pop(request.index, None)
                 request.status, request.finish_reason = Status.PREEMPTED, None
-                request.finish_ps = request.client_left_ps = None
+                request.finish_ps = None
+                request.client_left_ps = left_ps.get(request.index, request.client_left_ps)
                 request.refusal, request.http_status = "", 200
                 self._held.append(request)
         self._held.sort(key=lambda request: request.index)
@@ -310,14 +314,18 @@ class Replica:
         def now_ps() -> int:
             return self._clock().now_ps()
 
-        await stream(self._wire.session, url, body, request, now_ps)
+        await stream(
+            self._wire.session, url, body, request, now_ps, reads_on=lambda: self._reads_on
+        )
         leaving.refused(request, is_leaving=self._leaving is not None)
         self._passes_on(request)
         self._streams.pop(request.index, None)
         self._ended.append(request)
 
     def abort(self, request: Request) -> None:
-        """Close the stream of a request: its client has gone."""
+        """Close the stream of a request: its client has gone. A gateway that reads on keeps it open."""
+        if self._reads_on:
+            return
         under_way = self._streams.pop(request.index, None)
         if under_way is not None:
             under_way.cancel()
@@ -326,6 +334,15 @@ class Replica:
         if request.finish_ps is None:
             request.status, request.finish_reason = Status.ABORTED, "abort"
             request.finish_ps = self._clock().now_ps()
+
+    def set_aborts(self, *, run_on: bool = False, lose_blocks: bool = False) -> None:
+        """Set whether the gateway reads on when a client goes, so that the engine runs on; what it reads on, it reads on.
+
+        Raises ValueError for ``lose_blocks``: vLLM gives the blocks of what is aborted back.
+        """
+        if lose_blocks:
+            raise ValueError("no real engine loses the blocks of what is aborted")
+        self._reads_on = run_on
 
     def watch_ends(self) -> None:
         """Ends are always watched."""

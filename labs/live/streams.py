@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import aiohttp
 
@@ -25,6 +25,8 @@ OK = 200
 KEPT_BODY = 2_000
 COMPLETIONS = "/v1/completions"
 
+type End = Literal["whole", "closed", "broken"]
+"""How a stream ended: to its last token, closed since its user had gone, or neither."""
 type Ask = Callable[[Request, str], tuple[str, dict[str, Any]]]
 """(a request, the model's name) -> the path and the body that its client sends."""
 
@@ -79,12 +81,16 @@ async def stream(
     now_ps: Callable[[], int],
     *,
     heard: Callable[[int], None] = lambda at_ps: None,
+    reads_on: Callable[[], bool] = lambda: False,
 ) -> None:
     """Send a request and follow its answer until it ends; everything seen is noted on ``request``.
 
-    ``heard`` is told when each token came. Never raises for what the engine does; cancelling the task closes the connection, as a client that leaves does.
+    ``heard`` is told when each token came. ``reads_on`` is asked when its user closes the stream: whether the gateway
+    goes on reading from the engine all the same, to the end. Never raises for what the engine does; cancelling the task closes the connection, as a client that leaves does.
     """
     request.status = Status.RUNNING
+    end: End
+    why = "stream broke off"
     try:
         async with session.post(url, json=body) as answer:
             request.http_status = answer.status
@@ -92,26 +98,25 @@ async def stream(
                 text = await answer.text()
                 _ended(request, now_ps(), Status.ABORTED, "error", refusal=text[:KEPT_BODY])
                 return
-            whole = await _read(answer, request, now_ps, heard)
+            end = await _read(answer, request, now_ps, heard, reads_on)
     except asyncio.CancelledError:
         request.client_left_ps = now_ps()
         _ended(request, request.client_left_ps, Status.ABORTED, "abort")
         raise
     except (ValueError, KeyError, TypeError, AttributeError):
         # What came is no event of a stream as vLLM writes it.
-        _ended(request, now_ps(), Status.ABORTED, "error", refusal="stream broke off")
-        return
+        end = "broken"
     except (aiohttp.ClientError, TimeoutError, OSError) as exc:
         if request.first_token_ps is None:
             request.http_status = 503
-        _ended(request, now_ps(), Status.ABORTED, "error", refusal=type(exc).__name__)
-        return
-    if request.is_cancelled:
-        _ended(request, now_ps(), Status.ABORTED, "abort")
-    elif whole:
+        end, why = "broken", type(exc).__name__
+    if end == "whole":
         _ended(request, now_ps(), Status.FINISHED, "length")
+    elif end == "closed" or request.is_cancelled:
+        # Whatever becomes of a stream that its user has closed, nobody is told.
+        _ended(request, now_ps(), Status.ABORTED, "abort")
     else:
-        _ended(request, now_ps(), Status.ABORTED, "error", refusal="stream broke off")
+        _ended(request, now_ps(), Status.ABORTED, "error", refusal=why)
 
 
 def _ended(request: Request, at_ps: int, status: Status, reason: str, *, refusal: str = "") -> None:
@@ -126,19 +131,20 @@ async def _read(
     request: Request,
     now_ps: Callable[[], int],
     heard: Callable[[int], None],
-) -> bool:
-    """Note each token as it comes; return whether the stream came to its end."""
+    reads_on: Callable[[], bool],
+) -> End:
+    """Note each token as it comes, and when its user closes the stream; return how it ended."""
     had = request.num_output_tokens
     async for line in answer.content:
         if not line.startswith(b"data: "):
             continue
         data = line[6:].strip()
         if data == b"[DONE]":
-            return True
+            return "whole"
         event = json.loads(data)
         if "error" in event:
             request.http_status = int(event["error"].get("code") or 500)
-            return False
+            return "broken"
         usage = event.get("usage")
         if usage:
             request.num_output_tokens = had + int(usage["completion_tokens"])
@@ -146,9 +152,11 @@ async def _read(
             at_ps = now_ps()
             _token(request, at_ps)
             heard(at_ps)
-            if request.is_cancelled:
-                return True
-    return False
+            if request.is_cancelled and request.closed_ps is None:
+                request.closed_ps = at_ps
+                if not reads_on():
+                    return "closed"
+    return "broken"
 
 
 def _token(request: Request, at_ps: int) -> None:

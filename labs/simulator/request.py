@@ -78,6 +78,8 @@ class Request:
     """Outputs after which its user closes the stream; None: never."""
     client_left_ps: int | None = None
     """When its client gave up waiting; None: it did not."""
+    closed_ps: int | None = None
+    """When its user closed the stream, where somebody has noted it: at a real engine the gateway does."""
     http_status: int = 200
     """What the client was answered; 200 also while it waits."""
     refusal: str = ""

@@ -45,7 +45,13 @@ SOURCES: dict[str, Source] = {
     "connections": Source(
         always("connections"),
         lambda view, command: front_views.connections(view),
-        always({"^  without": "ghost_share", "^closed by": "closed_share_5m"}),
+        always(
+            {
+                "^  without": "ghost_share",
+                "^closed by": "closed_share_5m",
+                "^computed": "run_on_share_5m",
+            }
+        ),
     ),
     "attempts": Source(
         always("attempts"),

@@ -41,12 +41,11 @@ _HEAT = "no command makes a GPU hot and cools it again; a capped clock would rea
 _SHOWS_HEAT = {"throttle_reason", "temperature_c_max"}
 """Signals by which a lab could tell a lock from heat."""
 BY_LOAD = {
-    "ClientsChange", "LongerPrompts", "MixChange", "MoreTexts", "NewCaller", "QuestionsChange", "RateChange",
+    "AbortsIgnored", "ClientsChange", "LongerPrompts", "MixChange", "MoreTexts", "NewCaller", "QuestionsChange", "RateChange",
     "RouterDelayChange", "Shedding", "UsersChange", "VolatileTemplate",
 }  # fmt: skip
-"""The simulator's faults that the load client makes: what is sent, when, and what its router does."""
+"""The simulator's faults that the load client makes: what is sent, when, and what its router and its gateway do."""
 _CANNOT = {
-    "AbortsIgnored": "vLLM ends what is cancelled; an engine that runs on would have to be patched",
     "AbortsLoseBlocks": "vLLM gives the blocks of what is cancelled back; an engine that loses them would have to be patched",
     "Fragmentation": "the allocations are of an engine of our own, and vLLM makes none of them",
     "GatewayChange": "there is no gateway before a real engine",

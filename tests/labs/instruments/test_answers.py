@@ -65,6 +65,8 @@ def test_stopped_answers_that_run_on_have_no_client():
     ghosts, healthy = world("a-crowd-at-noon", "ghosts"), world("a-crowd-at-noon", "healthy")
     assert read(ghosts, "ghost_share")[0] > 0.2
     assert read(healthy, "ghost_share") == [0.0]
+    assert read(ghosts, "run_on_share_5m") == [1.0]
+    assert read(healthy, "run_on_share_5m") == [0.0]
 
 
 def test_a_storm_has_the_first_attempts_of_any_day():

@@ -134,6 +134,18 @@ def test_a_gateway_that_the_lab_has_is_the_load_clients():
     assert kinds["gateway-check"].apply == KINDS["gateway-check"].apply
 
 
+@pytest.mark.parametrize("truth", ["ghosts", "demand"])
+def test_a_gateway_that_a_lab_is_about_closes_its_streams_in_every_world(tmp_path, truth):
+    found = beginning.waking(
+        lab("a-crowd-at-noon/live"), 1, box("cpu"), folder=tmp_path, hypothesis=truth
+    )
+    try:
+        assert incident.why_not(found, operation("close-upstream")) == ""
+        incident.carry_out(found, operation("close-upstream"), 1)
+    finally:
+        beginning.cluster_of(found).close()
+
+
 @pytest.mark.parametrize("key", live_keys())
 def test_what_a_lab_offers_on_a_processor_can_be_done_there(world, key):
     found = world(box("cpu"), key)

@@ -76,7 +76,7 @@ def test_a_lab_is_served_where_all_worlds_that_it_serves_can_be_made(name):
     assert offered == {
         "h100-sxm-4": {
             "preemption-storm", "answers-crawl", "fuller-than-ever", "first-word-waits",
-            "slower-by-the-token", "calls-given-up",
+            "slower-by-the-token", "calls-given-up", "a-crowd-at-noon",
         },
         "h100-nvl-4": {"good-and-bad-minutes", "slow-to-begin", "the-audit-complains"},
     }[name]  # fmt: skip

@@ -105,7 +105,6 @@ def test_a_caller_named_priority_goes_before_the_others():
     [
         ("preemption-storm", "leak", "vLLM gives every block back"),
         ("answers-crawl", "slow_steps", "no command makes every step of a replica longer"),
-        ("a-crowd-at-noon", "ghosts", "vLLM ends what is cancelled"),
         ("memory-over-ninety", "leak", "what grows is in an engine of our own"),
         ("late-starts-and-hitches", "collector", "the pauses are of an engine of our own"),
     ],
@@ -113,6 +112,10 @@ def test_a_caller_named_priority_goes_before_the_others():
 def test_what_no_real_means_makes_is_refused_with_why(slug, world, said):
     with pytest.raises(NotServed, match=said):
         acts(slug, "h100-sxm-4", world)
+
+
+def test_a_gateway_that_reads_on_is_the_load_clients():
+    assert acts("a-crowd-at-noon", "h100-sxm-4", "ghosts") == ()
 
 
 def test_whatever_is_done_to_a_box_has_its_undo():
