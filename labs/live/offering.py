@@ -48,10 +48,15 @@ def offer(spec: LabSpec, box: Box) -> Offer:
         raise NotServed(
             "its engine captures graphs late, which vLLM does not: it is an engine of our own"
         )
-    if box.devices and fleet.front is not None and (fleet.front.rolling or fleet.front.turnover):
-        raise NotServed(
-            "its replicas are replaced in turn, and a 70B takes minutes to start: longer than the lab's turns"
-        )
+    if fleet.front is not None and (fleet.front.rolling or fleet.front.turnover):
+        if box.devices:
+            raise NotServed(
+                "its replicas are replaced in turn, and a 70B takes minutes to start: longer than the lab's turns"
+            )
+        if box.url:
+            raise NotServed(
+                f"its replicas are replaced in turn, and the engine of {box.name} is run by somebody else"
+            )
     try:
         serves = for_profile(box, fleet.profile)
         played, notes = _played(spec, serves)
