@@ -74,8 +74,8 @@ def has_ended(server: servers.Server) -> bool:
 def refused(request: Request, *, is_leaving: bool) -> None:
     """Make a 500 of an answer that ended without a token.
 
-    To a stream that comes after SIGTERM vLLM 0.32 says 200, no token, and its end, where others get 500: the gateway, which
-    waits for the first token before it says anything, says 500 to both.
+    To a stream that comes after SIGTERM vLLM 0.32 says 200, no token, and its end; to one that comes last of all, 500. The
+    gateway, which waits for the first token before it says anything, says 500 to both.
     """
     is_empty = request.status is Status.FINISHED and request.first_token_ps is None
     if is_empty:
