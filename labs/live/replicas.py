@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections import deque
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from labs.live import leaving, servers
-from labs.live.streams import completion, stream
+from labs.live.streams import completion
 from labs.live.telling import Telling
+from labs.live.upstreams import Upstreams
 from labs.simulator.pauses import NEVER
-from labs.simulator.request import Request, Status
 from labs.simulator.telemetry import Process
 
 if TYPE_CHECKING:
+    from collections import deque
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
@@ -23,14 +22,13 @@ if TYPE_CHECKING:
     from labs.live.launching import Launch
     from labs.live.scraping import OtherMetrics, Page
     from labs.live.streams import Ask
-    from labs.live.wires import Clock, Strand, Wire
+    from labs.live.wires import Clock, Wire
     from labs.simulator.config import EngineConfig
     from labs.simulator.cost_model import CostModel
     from labs.simulator.pauses import Pause
+    from labs.simulator.request import Request
     from labs.simulator.telemetry import Sample
 
-DROP_LIMIT_S = 2.0
-"""For streams to end that are cut off."""
 NOT_YET = float("inf")
 """When a process is ready that is not."""
 
@@ -59,7 +57,6 @@ class Replica:
     ) -> None:
         self.config = config
         self.cost = cost
-        self.requests: list[Request] = []
         self.processes: list[Process] = []
         self.slowdown = 1.0
         """What an instrument costs a real engine, it costs by itself."""
@@ -73,20 +70,11 @@ class Replica:
         self.log_path: Path | None = None
         """Of its engine, also of one that is down."""
         self._start_s = start_s
-        self._wire = wire
         self._clock = clock
         self._launch = launch
         self._model = model
-        self._ask = ask
-        self._passes_on = passes_on
         self._ready_within_s = ready_within_s
         self._priorities = {} if priorities is None else priorities
-        self._reads_on = False
-        """Whether the gateway goes on reading what nobody waits for any more."""
-        self._streams: dict[int, Strand] = {}
-        self._ended: deque[Request] = deque()
-        self._held: list[Request] = []
-        """What the gateway sends once the engine answers."""
         self._stopped_s = start_s
         self._restarting: threading.Thread | None = None
         self._leaving: leaving.Leaving | None = None
@@ -95,6 +83,14 @@ class Replica:
         """Those whose port is closed, while they still hold what nobody will end."""
         self._unwanted = threading.Event()
         """Set while a start under way is to be broken off."""
+        self.upstreams = Upstreams(
+            wire,
+            clock,
+            model=model,
+            ask=ask,
+            passes_on=passes_on,
+            is_leaving=lambda: self._leaving is not None,
+        )
         self.telling = Telling(
             wire, clock, oldest_waiting_s=self._oldest_waiting_s, other=self._unknown
         )
@@ -136,9 +132,7 @@ class Replica:
             self.processes[-1] = replace(self.processes[-1], up_s=now_s)
         if self.server is not None:
             self.telling.listen(self.server.base_url)
-        held, self._held = self._held, []
-        for request in held:
-            self._send(request)
+        self.upstreams.release(self._address)
 
     def _down(self) -> None:
         self.telling.hush()
@@ -157,7 +151,7 @@ class Replica:
         self._leaving = None
         self._down()
         self.config, self.cost = config, cost
-        self._hold_open()
+        self.upstreams.hold_open()
         self._restarting = threading.Thread(target=self._again, name="live-restart", daemon=True)
         self._restarting.start()
 
@@ -171,34 +165,6 @@ class Replica:
         is_cold = any(pause.times is not None for pause in pauses)
         if is_cold and self.is_starting and self.processes[-1].up_s == NOT_YET:
             self.processes[-1] = replace(self.processes[-1], up_s=self._clock().now_s())
-
-    def _hold_open(self) -> None:
-        """Cut off every stream without its client's leaving, and hold what has not ended until an engine answers."""
-        # Who streams from a server that has gone hears nothing of the next one.
-        cut = {
-            index: strand
-            for index, strand in self._streams.items()
-            if self.requests[index].status is not Status.STRANDED
-        }
-        left_ps = {each.index: each.client_left_ps for each in self.requests if each.index in cut}
-        for strand in cut.values():
-            strand.cancel()
-        give_up_at = time.monotonic() + DROP_LIMIT_S
-        for strand in cut.values():
-            strand.wait(max(0.0, give_up_at - time.monotonic()))
-        held = {request.index for request in self._held}
-        for request in self.requests:
-            if request.status is Status.STRANDED:
-                continue
-            was_cut = request.index in cut and request.client_left_ps is not None
-            if request.index not in held and (was_cut or request.finish_ps is None):
-                self._streams.pop(request.index, None)
-                request.status, request.finish_reason = Status.PREEMPTED, None
-                request.finish_ps = None
-                request.client_left_ps = left_ps.get(request.index, request.client_left_ps)
-                request.refusal, request.http_status = "", 200
-                self._held.append(request)
-        self._held.sort(key=lambda request: request.index)
 
     def shut_down(self, shutdown_timeout_s: float) -> None:
         """Tell the engine to stop, as whoever replaces machines does; ``look`` notices when it is gone.
@@ -220,8 +186,7 @@ class Replica:
         self._leaving, self.server = None, None
         self._gone.append(out.server)
         self._down()
-        for request in self._open():
-            request.status = Status.STRANDED
+        self.upstreams.strand()
         self.failure = servers.EngineDied("The engine was told to stop, and has gone.")
 
     def _again(self) -> None:
@@ -295,45 +260,19 @@ class Replica:
 
     def submit(self, request: Request) -> None:
         """Hand over a request."""
-        request.index = len(self.requests)
         room = self.config.max_model_len - request.prompt_tokens
         request.output_limit = max(1, min(request.max_tokens, room))
         request.priority = self._priorities.get(request.request_class, request.priority)
-        self.requests.append(request)
-        self._send(request)
+        self.upstreams.hand_over(request, self._address)
 
-    def _send(self, request: Request) -> None:
-        if self.server is None or self._restarting is not None:
-            self._held.append(request)
-            return
-        path, body = self._ask(request, self._model)
-        url = f"{self.server.base_url}{path}"
-        self._streams[request.index] = self._wire.spawn(self._follow(url, body, request))
-
-    async def _follow(self, url: str, body: dict[str, Any], request: Request) -> None:
-        def now_ps() -> int:
-            return self._clock().now_ps()
-
-        await stream(
-            self._wire.session, url, body, request, now_ps, reads_on=lambda: self._reads_on
-        )
-        leaving.refused(request, is_leaving=self._leaving is not None)
-        self._passes_on(request)
-        self._streams.pop(request.index, None)
-        self._ended.append(request)
+    @property
+    def _address(self) -> str | None:
+        """Where its engine answers; None while it does not."""
+        return None if self.server is None or self.is_starting else self.server.base_url
 
     def abort(self, request: Request) -> None:
-        """Close the stream of a request: its client has gone. A gateway that reads on keeps it open."""
-        if self._reads_on:
-            return
-        under_way = self._streams.pop(request.index, None)
-        if under_way is not None:
-            under_way.cancel()
-        if request in self._held:
-            self._held.remove(request)
-        if request.finish_ps is None:
-            request.status, request.finish_reason = Status.ABORTED, "abort"
-            request.finish_ps = self._clock().now_ps()
+        """Note that the client of a request has gone."""
+        self.upstreams.leave(request)
 
     def set_aborts(self, *, run_on: bool = False, lose_blocks: bool = False) -> None:
         """Set whether the gateway reads on when a client goes, so that the engine runs on; what it reads on, it reads on.
@@ -342,17 +281,14 @@ class Replica:
         """
         if lose_blocks:
             raise ValueError("no real engine loses the blocks of what is aborted")
-        self._reads_on = run_on
+        self.upstreams.reads_on = run_on
 
     def watch_ends(self) -> None:
         """Ends are always watched."""
 
     def take_ended(self) -> list[Request]:
         """Return the requests that have ended since the last call."""
-        found: list[Request] = []
-        while self._ended:
-            found.append(self._ended.popleft())
-        return found
+        return self.upstreams.take_ended()
 
     def earliest_end_ps(self) -> int:
         """Return a time that never comes: what ends is heard of afterwards."""
@@ -371,6 +307,10 @@ class Replica:
         self.cost = cost
 
     # ----------------------------------------------------------------------------- gauges
+
+    @property
+    def requests(self) -> list[Request]:
+        return self.upstreams.requests
 
     @property
     def samples(self) -> list[Sample]:
@@ -419,23 +359,16 @@ class Replica:
 
     @property
     def running(self) -> tuple[Request, ...]:
-        return tuple(r for r in self._open() if r.first_token_ps is not None)
+        return tuple(r for r in self.upstreams.open() if r.first_token_ps is not None)
 
     @property
     def waiting(self) -> tuple[Request, ...]:
         """Those that have no token yet; which of them the engine has begun to compute, only it knows."""
-        return tuple(r for r in self._open() if r.first_token_ps is None)
-
-    def _open(self) -> list[Request]:
-        return [
-            request
-            for request in self.requests
-            if request.finish_ps is None and request.status is not Status.STRANDED
-        ]
+        return tuple(r for r in self.upstreams.open() if r.first_token_ps is None)
 
     @property
     def num_unfinished(self) -> int:
-        return len(self._open())
+        return len(self.upstreams.open())
 
     @property
     def num_queued(self) -> int:

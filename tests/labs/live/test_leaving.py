@@ -19,15 +19,17 @@ LONG = 400
 
 
 def told(live_cluster, fake, *, starts_with, gets, **others):
-    """A world whose engines were started with ``starts_with`` seconds, one of which is told to stop with streams in flight."""
+    """A world whose engines were started with ``starts_with`` seconds, one of which is told to stop with streams in flight; and these."""
     fake.set(leaves=True, pace_s=0.01)
     cluster = live_cluster(begin=False, rate=20.0, **others)
     cluster.front.turnover = replace(TURNOVER, shutdown_timeout_s=starts_with)
     cluster.begin()
     until(cluster, lambda: len(cluster.engines[0].running) > 2)
+    # Before it is told: one without time may be gone at once.
+    was_open = list(cluster.engines[0].running)
     cluster.front.turnover = replace(TURNOVER, shutdown_timeout_s=gets)
     Terminate(0, cluster.now_s, cluster.now_s).strike(cluster, cluster.now_s)
-    return cluster
+    return cluster, was_open
 
 
 def renewed(cluster):
@@ -41,9 +43,8 @@ def renewed(cluster):
 
 
 def test_a_server_without_time_leaves_its_streams_without_a_word(live_cluster, fake):
-    cluster = told(live_cluster, fake, starts_with=0, gets=0, outputs=LONG)
+    cluster, was_open = told(live_cluster, fake, starts_with=0, gets=0, outputs=LONG)
     engine = cluster.engines[0]
-    was_open = list(engine.running)
     until(cluster, lambda: engine.is_dead)
     stopped(cluster)
     assert not engine.is_lost
@@ -54,7 +55,7 @@ def test_a_server_without_time_leaves_its_streams_without_a_word(live_cluster, f
 def test_who_was_left_goes_when_its_patience_ends_and_the_next_server_never_hears_of_it(
     live_cluster, fake
 ):
-    cluster = told(
+    cluster, was_open = told(
         live_cluster,
         fake,
         starts_with=0,
@@ -63,7 +64,6 @@ def test_who_was_left_goes_when_its_patience_ends_and_the_next_server_never_hear
         clients=Clients(timeout_s=3.0),
     )
     engine = cluster.engines[0]
-    was_open = list(engine.running)
     old = engine.server
     cluster.front.drained.add(0)
     renewed(cluster)
@@ -77,9 +77,8 @@ def test_who_was_left_goes_when_its_patience_ends_and_the_next_server_never_hear
 
 
 def test_a_server_with_time_ends_what_runs_and_gives_newcomers_no_token(live_cluster, fake):
-    cluster = told(live_cluster, fake, starts_with=20, gets=20, outputs=150)
+    cluster, was_open = told(live_cluster, fake, starts_with=20, gets=20, outputs=150)
     engine = cluster.engines[0]
-    was_open = list(engine.running)
     until(cluster, lambda: engine.is_dead)
     stopped(cluster)
     assert {each.status for each in was_open} == {Status.FINISHED}
@@ -89,16 +88,15 @@ def test_a_server_with_time_ends_what_runs_and_gives_newcomers_no_token(live_clu
 
 
 def test_a_server_that_was_started_with_less_gets_its_time_before_it_is_told(live_cluster, fake):
-    cluster = told(live_cluster, fake, starts_with=0, gets=20, outputs=100)
+    cluster, was_open = told(live_cluster, fake, starts_with=0, gets=20, outputs=100)
     engine = cluster.engines[0]
-    was_open = list(engine.running)
     stopped(cluster)
     until(cluster, lambda: engine.is_dead)
     assert {each.status for each in was_open} == {Status.FINISHED}
 
 
 def test_a_server_is_started_with_the_time_that_stops_have_by_then(live_cluster, fake):
-    cluster = told(live_cluster, fake, starts_with=0, gets=20, outputs=4)
+    cluster, _ = told(live_cluster, fake, starts_with=0, gets=20, outputs=4)
     argv = cluster.engines[0].server.launch.argv
     assert argv[argv.index(leaving.FLAG) + 1] == "0"
     cluster.front.drained.add(0)
@@ -119,7 +117,7 @@ def test_an_engine_that_meets_a_fault_of_its_stops_was_started_with_what_the_fau
 
 
 def test_a_world_that_is_closed_while_an_engine_leaves_leaves_nothing(live_cluster, fake):
-    cluster = told(live_cluster, fake, starts_with=0, gets=0, outputs=LONG)
+    cluster, _ = told(live_cluster, fake, starts_with=0, gets=0, outputs=LONG)
     engine = cluster.engines[0]
     old, pid = engine.server, engine_of(cluster)
     until(cluster, lambda: engine.is_dead)
