@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from labs.simulator.memory.ledger import Ledger
 
+TICK_S = 1e-6
+
 
 class RealStarts(Memory):
     """What a world follows of a replica with a real engine: its starts. Of its memory nobody tells.
@@ -44,19 +46,23 @@ class RealStarts(Memory):
 
     def came_up(self, at_s: float, log: str) -> None:
         """Note that the latest start was through at ``at_s``; ``log`` is what it wrote."""
-        took_s = at_s - self.life.start_s
+        took_s = self._took_s(at_s)
         phases = (Phase("warm-up", 0.0, took_s),)
         self.life.startup = replace(self._told(log), phases=phases, ready_after_s=took_s)
         self.failed_starts = 0
 
     def failed(self, at_s: float, log: str, why: str) -> None:
         """Note that the latest start had failed by ``at_s``; ``log`` is what it wrote, ``why`` one sentence."""
-        took_s = at_s - self.life.start_s
+        took_s = self._took_s(at_s)
         phase = startup_logs.phase_of(log)
         failure = Failure(phase, 0, "", why, took_s)
         phases = (Phase(phase, 0.0, took_s),)
         self.life.startup = replace(self._told(log), phases=phases, failure=failure)
         self.end(at_s, why)
+
+    def _took_s(self, at_s: float) -> float:
+        """Return how long the latest start took; it is over at ``at_s``, however the sum of both is rounded."""
+        return max(0.0, at_s - self.life.start_s - TICK_S)
 
     def _told(self, log: str) -> StartUp:
         """Return the latest start with the pool that its log names."""

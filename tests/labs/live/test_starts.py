@@ -190,7 +190,7 @@ def test_the_pool_is_the_one_that_the_log_names():
     memory.came_up(45.0, "INFO CPU KV cache size: 3,232 tokens, Maximum concurrency for 1,024")
     again = starts.of_record(starts.dump(memory))
     assert [each.startup.ledger.kv_tokens for each in again.lives] == [1024, 768, 3232]
-    assert [each.startup.took_s for each in again.lives[1:]] == [15.0, 25.0]
+    assert [each.startup.took_s for each in again.lives[1:]] == pytest.approx([15.0, 25.0])
 
 
 def test_what_one_replica_cannot_be_started_with_is_refused_and_costs_nothing(followed):
