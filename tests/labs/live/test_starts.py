@@ -16,12 +16,12 @@ from labs.live.launching import sharing
 from labs.live.starts import RealStarts
 from labs.simulator.memory.faults import Redeploy
 from labs.simulator.memory.ledger import PROCESSOR, SMALL_LLAMA, MemoryFlags
-from labs.worlds import HEALTHY, World, build
+from labs.worlds import Fleet, World
 
 from .conftest import CONFIG
 from .test_clusters import quiet, stopped, until
 
-KEY = "slow-since-the-deploy/live"
+KEY = "slow-since-the-deploy"
 FLAGS = MemoryFlags(
     tensor_parallel_size=1,
     max_num_batched_tokens=CONFIG.max_num_batched_tokens,
@@ -58,7 +58,7 @@ def over(cluster):
 def incident_of(cluster):
     """An incident of the lab whose world is this cluster."""
     spec = lab(KEY)
-    fleet = build(spec, HEALTHY, 1).fleet
+    fleet = Fleet("small-llama-cpu", 100, CONFIG, tensor_parallel_size=1)
     world = World("context", 1, fleet, cluster, fleet.full_pool_step_s, 1.0, 0.0)
     made = incident.Incident(spec, world, fleet, clock_s=0)
     made.world = replace(world, real=real_of(spec, cluster))
