@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from labs import incident
-from labs.catalogue import labs
+from labs.catalogue import lab, labs
 from labs.console import parse
 from labs.incident import perform
 from labs.instruments.registry import signal_values
@@ -137,3 +137,18 @@ def test_a_world_goes_on_after_a_pickle_as_it_would_have():
     for each in (one, other):
         incident.advance(each, 400)
     assert one.world.cluster.digest() == other.world.cluster.digest()
+
+
+def test_what_is_young_and_what_stands_still_is_the_labs_to_say():
+    found = incident.begin(lab("not-to-the-end/live"), SEED, hypothesis="cut")
+    assert "silent for over 8 s" in run(found, "endings --last 150s").text
+    assert "asked while younger than 45 s" in run(found, "ages --last 150s").text
+    assert "silent for over 30 s" in run(world("cut"), "endings").text
+
+
+def test_the_first_stop_comes_when_the_lab_says():
+    spec = lab("not-to-the-end/live")
+    for seed in range(8):
+        found = incident.begin(spec, seed, hypothesis="healthy")
+        first, *_ = found.world.cluster.front.stops
+        assert 40 <= first.chosen_s - spec.timeline.starts_at_s <= 60

@@ -161,6 +161,12 @@ def test_a_world_that_starts_its_engine_otherwise_is_not_played(tmp_path):
         beginning.waking(brief(), 1, ATTACHED, folder=tmp_path, hypothesis="long_prompts")
 
 
+@pytest.mark.parametrize("key", ["late-in-turns/live", "not-to-the-end/live"])
+def test_a_lab_whose_engines_are_replaced_in_turn_is_not_played(tmp_path, key):
+    with pytest.raises(NotServed, match="replaced in turn, and the engine of there is run by some"):
+        beginning.waking(lab(key), 1, ATTACHED, folder=tmp_path)
+
+
 # ---------------------------------------------------------------------------------- its profile
 
 

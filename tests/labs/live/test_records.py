@@ -14,6 +14,7 @@ from labs.console import parse
 from labs.instruments.registry import signal_values
 from labs.instruments.take import take
 from labs.live import beginning, records
+from labs.simulator.telemetry import Process
 from labs.twins import Twins, play
 
 from .attempts_on_fakes import fast_clock, short  # noqa: F401  (fixtures)
@@ -148,6 +149,22 @@ def test_a_live_world_and_its_record_show_the_same(fake, short, tmp_path, fast_c
         assert len(told.world.cluster.requests) == len(cluster.requests) > 0
     finally:
         cluster.close()
+
+
+def test_a_record_tells_how_replicas_were_stopped_and_would_be():
+    world = incident.begin(lab("not-to-the-end/live"), SEED, hypothesis="late")
+    told = recorded_of(world)
+    front = world.world.cluster.front
+    assert told.world.cluster.front == records.RecordedFront(front.turnover, tuple(front.stops))
+    assert front.stops
+    assert recorded_of(incident.waking(SPEC, SEED)).world.cluster.front == records.RecordedFront()
+
+
+def test_a_replica_that_has_not_come_up_is_recorded_as_such():
+    world = incident.begin(lab("late-in-turns/live"), SEED, hypothesis="healthy")
+    engine = world.world.cluster.engines[0]
+    engine.processes.append(Process(world.clock_s - 1.0, float("inf"), None))
+    assert recorded_of(world).world.cluster.engines[0].processes[-1] == engine.processes[-1]
 
 
 def test_a_record_of_many_requests_is_small_enough_for_a_row(simulated):
