@@ -197,7 +197,8 @@ def measure(
             tell(number / len(fitting), f"Measuring steps: {count} requests of {prompt} tokens")
         at = log_path.stat().st_size
         requests = [Request(f"calibrate-{number}-{i}", 0.0, prompt, output) for i in range(count)]
-        drive = driving.drive(base_url, requests, model=model, scrape_every_s=1.0)
+        # Scraped as often as a run is: on a small machine that is part of what a step costs.
+        drive = driving.drive(base_url, requests, model=model)
         with log_path.open("rb") as log:
             log.seek(at)
             batch = list(iterations(log.read().decode(errors="replace")))
