@@ -4,6 +4,8 @@ import http.client
 import json
 import time
 
+import pytest
+
 from labs.live import servers
 
 from .conftest import TINY
@@ -15,20 +17,29 @@ PAUSE_S = 1.5
 """A stream that sends nothing for so long stands still: a step takes a hundredth of that."""
 
 
-def asked(server, max_tokens):
-    """A stream that has its answer's head."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.launch.port, timeout=PAUSE_S)
-    body = {
-        "model": "small-llama",
-        "prompt": [7] * 20,
-        "max_tokens": max_tokens,
-        "ignore_eos": True,
-        "stream": True,
-    }
-    connection.request(
-        "POST", "/v1/completions", json.dumps(body), {"Content-Type": "application/json"}
-    )
-    return connection.getresponse()
+@pytest.fixture
+def asked():
+    """``asked(server, max_tokens)``: a stream that has its answer's head; it is closed at the end."""
+    opened = []
+
+    def ask(server, max_tokens):
+        connection = http.client.HTTPConnection("127.0.0.1", server.launch.port, timeout=PAUSE_S)
+        opened.append(connection)
+        body = {
+            "model": "small-llama",
+            "prompt": [7] * 20,
+            "max_tokens": max_tokens,
+            "ignore_eos": True,
+            "stream": True,
+        }
+        kind = {"Content-Type": "application/json"}
+        connection.request("POST", "/v1/completions", json.dumps(body), kind)
+        opened.append(connection.getresponse())
+        return opened[-1]
+
+    yield ask
+    for each in opened:
+        each.close()
 
 
 def tokens_of(answer):
@@ -45,7 +56,7 @@ def tokens_of(answer):
 
 
 def test_a_server_that_is_told_to_stop_ends_what_it_can_and_leaves_the_rest_without_a_word(
-    start_engine,
+    start_engine, asked
 ):
     server = start_engine("small-llama", TINY, "--shutdown-timeout", str(TIME_S))
     short, long = asked(server, 60), asked(server, 950)
