@@ -214,7 +214,7 @@ def measure(
 
 def holds(config: EngineConfig, count: int, prompt: int, output: int) -> bool:
     """Return whether an engine computes so many requests at once to their end, none waiting and none preempted."""
-    blocks = count * -(-(prompt + output) // config.block_size)
+    blocks = count * -(-(prompt + output) // config.block_size) + config.watermark_blocks
     fits = prompt + output <= config.max_model_len and blocks <= config.usable_blocks
     return fits and count <= config.max_num_seqs
 

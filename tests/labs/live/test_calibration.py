@@ -96,9 +96,11 @@ def test_steps_spread_as_measured_ones_did_and_prefill_does_not():
 
 
 def test_an_engine_is_measured_with_the_batches_that_it_holds_at_once():
-    storm_run, capped, _, ample = (run.config for run in storm().runs)
+    storm_run, capped, watermarked, ample = (run.config for run in storm().runs)
     assert not holds(storm_run, 32, 64, 60)
     assert holds(storm_run, 20, 64, 60)
+    assert holds(storm_run, 7, 448, 60)
+    assert not holds(watermarked, 7, 448, 60)
     assert {count for count, *_ in BATCHES if holds(capped, count, 64, 60)} == {1, 2, 4, 7}
     assert holds(ample, 32, 256, 40)
     assert not holds(ample, 1, 1000, 60)
