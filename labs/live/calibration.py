@@ -70,6 +70,9 @@ class Fit:
     jitter: tuple[float, ...] = ()
     """What a decode step took, as a client of it saw, over what was fitted; one for each measured step, rising."""
 
+    pace: float = 1.0
+    """How many times as long as when its costs were fitted."""
+
     def cost(self) -> CostModel:
         """Return the costs as the simulator takes them. Nobody told which part of a step reads the weights."""
         return CostModel(
@@ -92,6 +95,11 @@ class Fit:
             jitter=self.jitter,
             stream=random.Random(seed),
         )
+
+    def step_ms(self, step: Step) -> float:
+        """Return what a step takes."""
+        decode_ms = self.decode_ms(step.kv_tokens, step.sequences)
+        return decode_ms + self.prefill_ms_per_token * step.prefill_tokens
 
     def decode_ms(self, kv_tokens: int, sequences: int) -> float:
         """Return what a step without prefill takes."""
@@ -231,6 +239,26 @@ def joined(rounds: Iterable[Seen]) -> Seen:
 def fitted(seen: Seen) -> Fit:
     """Fit an engine's costs to what it showed. Raises ValueError for fewer steps than costs."""
     found = fit(seen.steps)
+    ratios = (took_ms / found.decode_ms(kv, sequences) for took_ms, kv, sequences in seen.gaps)
+    return replace(found, jitter=tuple(sorted(ratios)))
+
+
+def paced(shape: Fit, seen: Seen) -> Fit:
+    """Return costs as fast or slow as an engine was in some rounds: all times the median of what its steps took over what was fitted.
+
+    For rounds of too few kinds to fit costs to. Raises ValueError for none at all.
+    """
+    if not seen.steps:
+        raise ValueError("no step was measured")
+    pace = float(np.median([each.took_ms / shape.step_ms(each) for each in seen.steps]))
+    found = replace(
+        shape,
+        base_ms=shape.base_ms * pace,
+        kv_us_per_token=shape.kv_us_per_token * pace,
+        prefill_ms_per_token=shape.prefill_ms_per_token * pace,
+        sequence_ms=shape.sequence_ms * pace,
+        pace=pace,
+    )
     ratios = (took_ms / found.decode_ms(kv, sequences) for took_ms, kv, sequences in seen.gaps)
     return replace(found, jitter=tuple(sorted(ratios)))
 

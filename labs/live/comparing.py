@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from labs.instruments.signals import quantile
 from labs.live import calibration, comparison, driving, iterations, servers
 from labs.live.launching import launch_of
+from labs.simulator.config import EngineConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -16,10 +17,17 @@ if TYPE_CHECKING:
 
     from labs.live.boxes import Box
     from labs.live.comparison import Measured, Row, Run, Scenario
-    from labs.simulator.config import EngineConfig
 
 READY_WITHIN_S = 180.0
 RUN_LIMIT_S = 900.0
+AMPLE = EngineConfig(
+    num_gpu_blocks=1200,
+    max_num_seqs=64,
+    max_num_batched_tokens=2048,
+    block_size=32,
+    max_model_len=1024,
+)
+
 type Tell = Callable[[float, str], None]
 
 
@@ -29,7 +37,7 @@ class Compared:
 
     run: Run
     fit: calibration.Fit
-    """What a step of the live engine costs, measured on it right before and right after: a shared machine is not as fast at all times."""
+    """What a step of the live engine costs, as fast as it was right before and right after: a shared machine is not as fast at all times."""
     met: tuple[int, ...]
     """How many of a burst each of its first steps met, in the simulator too."""
     simulated: Measured
@@ -76,14 +84,19 @@ def spread_of(jitter: Sequence[float]) -> dict[str, float]:
 
 
 def compare(scenario: Scenario, box: Box, *, folder: Path, tell: Tell) -> Comparison:
-    """Carry a comparison out: each run for as long as it takes, and half a minute of calibration on either side.
+    """Carry a comparison out: half a minute to fit costs, then each run for as long as it takes, its engine measured on either side.
 
     Raises EngineError, OtherMetrics, TimeoutError.
     """
+    ample = replace(AMPLE, block_size=box.block_size)
+    with engine_of(box, ample, folder / "calibration.log", tell) as server:
+        shape = calibration.fitted(_measured(server, box, ample, tell))
     found: list[Compared] = []
     for number, run in enumerate(scenario.runs):
         tell(number / len(scenario.runs), f"{run.name}: {run.title}")
-        live, fit, met = _live(scenario, run, box, folder / f"run-{run.name}.log", tell)
+        live, fit, met = _live(
+            scenario, run, box, folder / f"run-{run.name}.log", shape=shape, tell=tell
+        )
         cost = fit.with_jitter(f"{scenario.name}:{run.name}")
         simulated = comparison.simulate(scenario, run, cost, met if scenario.is_exact else ())
         rows = comparison.rows(scenario, simulated, live)
@@ -92,16 +105,16 @@ def compare(scenario: Scenario, box: Box, *, folder: Path, tell: Tell) -> Compar
 
 
 def _live(
-    scenario: Scenario, run: Run, box: Box, log_path: Path, tell: Tell
+    scenario: Scenario,
+    run: Run,
+    box: Box,
+    log_path: Path,
+    *,
+    shape: calibration.Fit,
+    tell: Tell,
 ) -> tuple[Measured, calibration.Fit, list[int]]:
     with engine_of(box, run.config, log_path, tell) as server:
-
-        def calibrated() -> calibration.Seen:
-            return calibration.measure(
-                server.base_url, log_path, model=box.served_model_name, config=run.config, tell=tell
-            )
-
-        before = calibrated()
+        before = _measured(server, box, run.config, tell)
         tell(0.5, f"{run.name}: {run.title}")
         seen = log_path.stat().st_size
         drive = driving.drive(
@@ -110,9 +123,22 @@ def _live(
         with log_path.open("rb") as log:
             log.seek(seen)
             steps = list(iterations.iterations(log.read().decode(errors="replace")))
-        fit = calibration.fitted(calibration.joined([before, calibrated()]))
+        after = _measured(server, box, run.config, tell)
+    fit = calibration.paced(shape, calibration.joined([before, after]))
     met = comparison.met_by(steps, run, len(scenario.requests))
     return comparison.measured(drive, steps), fit, met
+
+
+def _measured(
+    server: servers.Server, box: Box, config: EngineConfig, tell: Tell
+) -> calibration.Seen:
+    return calibration.measure(
+        server.base_url,
+        server.launch.log_path,
+        model=box.served_model_name,
+        config=config,
+        tell=tell,
+    )
 
 
 @contextmanager

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from labs.live import calibration, comparing
-from labs.simulator.config import EngineConfig
 from labs.simulator.cost_model import profile
 
 if TYPE_CHECKING:
@@ -49,13 +48,7 @@ def measure(box: Box, *, folder: Path, tell: Callable[[float, str], None]) -> li
         raise ValueError(
             f"{box.name}: only an engine of one model that is started here is measured"
         )
-    config = EngineConfig(
-        num_gpu_blocks=1200,
-        max_num_seqs=64,
-        max_num_batched_tokens=2048,
-        block_size=box.block_size,
-        max_model_len=1024,
-    )
+    config = replace(comparing.AMPLE, block_size=box.block_size)
     log_path = folder / "pace.log"
     with comparing.engine_of(box, config, log_path, tell) as server:
         seen = calibration.measure(

@@ -103,7 +103,7 @@ def _run(compared: Compared) -> list[str]:
     met = ", ".join(map(str, compared.met))
     met = f" The first steps met {met} of the requests, in both." if compared.met else ""
     costs = (
-        f"Step costs, fitted to {fit.steps} steps right before and after (median error {100 * fit.median_error:.0f} %): "
+        f"Step costs, fitted to {fit.steps} steps (median error {100 * fit.median_error:.0f} %) and times {fit.pace:.2f}, as measured right before and after: "
         f"{fit.base_ms:.1f} ms, {fit.sequence_ms:.2f} ms a sequence, {fit.prefill_ms_per_token:.3f} ms a prompt token, "
         f"{fit.kv_us_per_token:.2f} us a KV token.{met}"
     )

@@ -1,6 +1,7 @@
 """Step costs from measured steps: what was put in comes out."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from labs.live.calibration import (
     gaps_of,
     holds,
     joined,
+    paced,
     steps_of,
 )
 from labs.live.iterations import Iteration
@@ -112,3 +114,15 @@ def test_what_was_measured_before_and_after_is_fitted_together():
     seen = joined([Seen(tuple(steps[:half])), Seen(tuple(steps[half:]), ((24.0, 1000, 5),))])
     assert (fitted(seen).base_ms, fitted(seen).steps) == (fit(steps).base_ms, len(steps))
     assert fitted(seen).jitter == pytest.approx((24.0 / fit(steps).decode_ms(1000, 5),))
+
+
+def test_a_slower_hour_makes_every_cost_longer_by_as_much():
+    shape = fit(made())
+    slower = [replace(each, took_ms=1.25 * each.took_ms) for each in made()]
+    found = paced(shape, Seen(tuple(slower), ((25.0, 1000, 5),)))
+    assert found.pace == pytest.approx(1.25)
+    assert found.base_ms == pytest.approx(1.25 * shape.base_ms)
+    assert found.step_ms(slower[0]) == pytest.approx(slower[0].took_ms)
+    assert found.jitter == pytest.approx((25.0 / found.decode_ms(1000, 5),))
+    with pytest.raises(ValueError, match="no step was measured"):
+        paced(shape, Seen())

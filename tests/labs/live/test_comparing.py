@@ -24,7 +24,7 @@ def _short(monkeypatch):
     monkeypatch.setattr(calibration, "WARM_UP", (1, 16, 2))
 
 
-def test_each_run_has_the_costs_of_its_own_engine_before_and_after(fake, tmp_path):
+def test_each_run_is_paced_by_its_own_engine_before_and_after(fake, tmp_path):
     said = []
     found = comparing.compare(
         SCENARIO, fake.box, folder=tmp_path, tell=lambda share, doing: said.append(doing)
@@ -33,11 +33,12 @@ def test_each_run_has_the_costs_of_its_own_engine_before_and_after(fake, tmp_pat
     a, b = found.runs
     assert a.live.answered == a.simulated.answered == b.live.answered == 12
     assert (sum(a.met), sum(b.met)) == (12, 4)
-    # Five tokens of each batch of decode steps, twice; B does not hold the batch of twelve.
-    assert a.fit.steps > b.fit.steps > 0
+    # One shape, and a pace for each.
+    assert a.fit.steps == b.fit.steps > 0
+    assert a.fit.base_ms / a.fit.pace == pytest.approx(b.fit.base_ms / b.fit.pace)
     assert {len(each.rows) for each in found.runs} == {9}
     logged = [*iterations((tmp_path / "run-B.log").read_text())]
-    assert len(logged) > b.live.steps + b.fit.steps - 1
+    assert len(logged) > b.live.steps + 20
     assert [each["name"] for each in found.told()["runs"]] == ["A", "B"]
     assert any("Measuring steps" in each for each in said)
 
