@@ -68,7 +68,8 @@ class Fit:
     median_error: float
     """Median of |fitted - measured| / measured."""
     jitter: tuple[float, ...] = ()
-    """What a decode step took, as a client of it saw, over what was fitted; one for each measured step, rising."""
+    """What a decode step took, as a client of it saw, beyond what was fitted: ms, one for each measured step, rising. A hitch
+    is as long whatever the step takes."""
 
     pace: float = 1.0
     """How many times as long as when its costs were fitted."""
@@ -124,7 +125,8 @@ class Jittered(CostModel):
         )
         if prefill_tokens or not self.jitter:
             return took_ps
-        return round(took_ps * self.stream.choice(self.jitter))
+        spread_ps = round(self.stream.choice(self.jitter) * PS_PER_MS)
+        return max(took_ps // 2, took_ps + spread_ps)
 
 
 def steps_of(batch: Sequence[Iteration], wall_ms: float, requests: int) -> list[Step]:
@@ -239,8 +241,11 @@ def joined(rounds: Iterable[Seen]) -> Seen:
 def fitted(seen: Seen) -> Fit:
     """Fit an engine's costs to what it showed. Raises ValueError for fewer steps than costs."""
     found = fit(seen.steps)
-    ratios = (took_ms / found.decode_ms(kv, sequences) for took_ms, kv, sequences in seen.gaps)
-    return replace(found, jitter=tuple(sorted(ratios)))
+    return replace(found, jitter=tuple(sorted(_beyond(found, seen))))
+
+
+def _beyond(found: Fit, seen: Seen) -> list[float]:
+    return [took_ms - found.decode_ms(kv, sequences) for took_ms, kv, sequences in seen.gaps]
 
 
 def paced(shape: Fit, seen: Seen) -> Fit:
@@ -259,8 +264,7 @@ def paced(shape: Fit, seen: Seen) -> Fit:
         sequence_ms=shape.sequence_ms * pace,
         pace=pace,
     )
-    ratios = (took_ms / found.decode_ms(kv, sequences) for took_ms, kv, sequences in seen.gaps)
-    return replace(found, jitter=tuple(sorted(ratios)))
+    return replace(found, jitter=tuple(sorted(_beyond(found, seen))))
 
 
 def gaps_of(tokens_ps: Sequence[Sequence[int]], prompt_tokens: int) -> list[tuple[float, int, int]]:

@@ -78,7 +78,7 @@ class Comparison:
 
 
 def spread_of(jitter: Sequence[float]) -> dict[str, float]:
-    """Return how measured decode steps spread around what was fitted: quantiles of their ratio."""
+    """Return how measured decode steps spread around what was fitted: quantiles of what they took beyond it, ms."""
     shares = {"p5": 0.05, "p50": 0.5, "p95": 0.95, "p99": 0.99, "most": 1.0}
     return {name: round(quantile(jitter, share) or 0.0, 3) for name, share in shares.items()}
 

@@ -87,10 +87,11 @@ def test_gaps_are_those_between_the_last_beginning_and_the_first_end():
 
 
 def test_steps_spread_as_measured_ones_did_and_prefill_does_not():
-    made_of = Fit(10.0, 0.0, 1.0, 0.0, 4, 0.0, jitter=(0.5, 1.0, 3.0))
+    made_of = Fit(10.0, 0.0, 1.0, 0.0, 4, 0.0, jitter=(-8.0, 0.0, 20.0))
     cost, again = made_of.with_jitter("seed"), made_of.with_jitter("seed")
     decode = {"kv_tokens": 100, "prefill_tokens": 0, "sequences": 2, "tokens": 2}
     took = [cost.step_ps(**decode) for _ in range(50)]
+    # No step is shorter than half of what was fitted.
     assert set(took) == {5 * 10**9, 10**10, 3 * 10**10}
     assert took == [again.step_ps(**decode) for _ in range(50)]
     prefill = {"kv_tokens": 100, "prefill_tokens": 64, "sequences": 2, "tokens": 66}
@@ -113,7 +114,7 @@ def test_what_was_measured_before_and_after_is_fitted_together():
     half = len(steps) // 2
     seen = joined([Seen(tuple(steps[:half])), Seen(tuple(steps[half:]), ((24.0, 1000, 5),))])
     assert (fitted(seen).base_ms, fitted(seen).steps) == (fit(steps).base_ms, len(steps))
-    assert fitted(seen).jitter == pytest.approx((24.0 / fit(steps).decode_ms(1000, 5),))
+    assert fitted(seen).jitter == pytest.approx((24.0 - fit(steps).decode_ms(1000, 5),))
 
 
 def test_a_slower_hour_makes_every_cost_longer_by_as_much():
@@ -123,6 +124,6 @@ def test_a_slower_hour_makes_every_cost_longer_by_as_much():
     assert found.pace == pytest.approx(1.25)
     assert found.base_ms == pytest.approx(1.25 * shape.base_ms)
     assert found.step_ms(slower[0]) == pytest.approx(slower[0].took_ms)
-    assert found.jitter == pytest.approx((25.0 / found.decode_ms(1000, 5),))
+    assert found.jitter == pytest.approx((25.0 - found.decode_ms(1000, 5),))
     with pytest.raises(ValueError, match="no step was measured"):
         paced(shape, Seen())
