@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from labs.live import servers
+from labs.simulator.http_answers import SERVER_ERROR
 from labs.simulator.request import Status
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ LOOK_EVERY_S = 0.2
 KEPT_S = 60.0
 """How long after its time a process may stay that has gone but for those who wait: then it is killed, and their streams
 break off."""
-SERVER_ERROR = 500
 
 
 @dataclass

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from labs.live.calibration import Fit
     from labs.simulator.cost_model import CostModel
 
-PS_PER_MS = 1_000_000_000
 LOADED = 20
 """Requests at once of the heavier step: about what a live lab runs."""
 CONTEXT = 96
@@ -77,7 +76,7 @@ def _took_ms(cost: CostModel, sequences: int, kv_tokens: int, prefill_tokens: in
         sequences=sequences,
         tokens=max(sequences, prefill_tokens),
     )
-    return took_ps / PS_PER_MS
+    return took_ps / calibration.PS_PER_MS
 
 
 def told(steps: list[Step]) -> list[str]:

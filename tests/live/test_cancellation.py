@@ -51,9 +51,8 @@ def running(ask, engine):
     return lambda: scraping.read(ask(engine, "/metrics")[1]).total("vllm:num_requests_running")
 
 
-def test_an_engine_runs_on_while_the_gateway_reads_and_stops_when_it_closes(
-    world, engine, running, ask
-):
+def leave_midway(world, engine):
+    """Let a world's first people ask the engine, and all of them close their streams after 20 tokens."""
     world.replicas[0].server = engine
     world.replicas[0].answer()
     while not world.requests:
@@ -63,6 +62,12 @@ def test_an_engine_runs_on_while_the_gateway_reads_and_stops_when_it_closes(
         each.cancel_tokens = 20
     while any(each.closed_ps is None for each in world.requests):
         world.advance(world.now_s + 0.05)
+
+
+def test_an_engine_runs_on_while_the_gateway_reads_and_stops_when_it_closes(
+    world, engine, running, ask
+):
+    leave_midway(world, engine)
     count = len(world.requests)
     for _ in range(3):  # Nobody reads, and the engine computes.
         world.advance(world.now_s + 0.5)
@@ -82,15 +87,7 @@ def test_closed_upstream_the_engine_stops_with_the_person(world, engine, running
     AbortsMended(0).strike(world, world.now_s)
     world.advance(-1.0)
     AbortsMended(0).strike(world, world.now_s)
-    world.replicas[0].server = engine
-    world.replicas[0].answer()
-    while not world.requests:
-        world.advance(world.now_s + 0.01)
-    world.workload.set_rate(0.0, world.now_s)
-    for each in world.requests:
-        each.cancel_tokens = 20
-    while any(each.closed_ps is None for each in world.requests):
-        world.advance(world.now_s + 0.05)
+    leave_midway(world, engine)
     time.sleep(SOON_S)
     assert running() == 0
     assert {each.finish_reason for each in world.requests} == {"abort"}
