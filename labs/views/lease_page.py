@@ -11,10 +11,10 @@ from django.views.decorators.http import require_GET, require_POST
 
 from courseware.people import learner_required
 from labs import leases
-from labs.room import card_of
+from labs.room import card_of, room_of
 from labs.views.access import attempt_or_404
 from labs.views.answers import BUSY, done, take
-from labs.views.room_page import room_page
+from labs.views.room_page import room_page, what_moved
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -30,9 +30,11 @@ ANCHOR = "#lease"
 @never_cache
 @learner_required
 def show(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
-    """Show the card alone, for a page that looks again."""
+    """Answer a card that looks again: itself, or the room around it if that moved and nobody told the page."""
     attempt = _live_or_404(request, public_id)
-    return render(request, "labs/_lease.html", {"attempt": attempt, "card": card_of(attempt)})
+    return what_moved(request, room_of(attempt)) or render(
+        request, "labs/_lease.html", {"attempt": attempt, "card": card_of(attempt)}
+    )
 
 
 @require_POST

@@ -5,10 +5,11 @@ from django.urls import reverse
 
 from labs import leases
 from labs.models import Lease
+from labs.room import room_of
 from tests.factories import AttemptFactory
 from tests.labs.in_the_room import HTMX, text, url
 from tests.labs.leasing import *  # noqa: F403
-from tests.labs.leasing import Reason, box_is_up, live_attempt, queued, running
+from tests.labs.leasing import Reason, begun, box_is_up, live_attempt, queued, running
 
 pytestmark = pytest.mark.django_db
 
@@ -41,10 +42,30 @@ def test_a_running_engine_shows_its_clocks_in_the_room(learner, learner_client):
     assert "15 min more <small>2 left</small>" in page
 
 
-def test_the_card_alone_is_for_a_page_that_looks_again(learner, learner_client):
-    response = learner_client.get(url("lease", running(learner).attempt), headers=HTMX)
+def test_a_card_that_looks_again_gets_the_card_alone(learner, learner_client):
+    attempt = running(learner).attempt
+    seen = {"seen": room_of(attempt).version}
+    response = learner_client.get(url("lease", attempt), seen, headers=HTMX)
     assert text(response).startswith('<section class="engine running" id="lease"')
     assert "no-store" in response.headers["Cache-Control"]
+    assert "HX-Retarget" not in response.headers
+
+
+def test_a_card_that_looks_again_brings_the_room_if_that_moved_and_nobody_told_it(
+    learner, learner_client
+):
+    lease = running(learner)
+    attempt = lease.attempt
+    attempt.actions.update(status="queued")
+    seen = {"seen": room_of(attempt).version}
+    begun(lease)
+    response = learner_client.get(url("lease", attempt), seen, headers=HTMX)
+    assert response.headers["HX-Retarget"] == "#room"
+    assert "p95 TTFT" in text(response)
+    attempt.status = "marked"
+    attempt.save()
+    response = learner_client.get(url("lease", attempt), seen, headers=HTMX)
+    assert response.headers["HX-Redirect"] == url("debrief", attempt)
 
 
 def test_an_extension_that_is_not_to_be_had_says_so(learner, learner_client, settings):
