@@ -38,6 +38,7 @@ def happened(reason: str, *, was_queued: bool = False, limit_s: float = 0.0) -> 
         "engine_died": "The engine ended by itself. The operator finds the end of its log with the lease.",
         "start_failed": "The engine could not be started. The operator finds the end of its log with the lease.",
         "start_timeout": f"The engine was not ready within {span(limit_s)}, and was stopped.",
+        "no_incident": "The incident did not come about on this box.",
         "worker_lost": "The worker that held your engine was lost, and the engine is stopped.",
         "worker_stopped": "The box that ran your engine was stopped by its operator.",
     }[reason]

@@ -13,16 +13,18 @@ from labs import live_records, live_sweep
 from labs.incident import advance
 from labs.live import beginning, boxes, guard, offering, servers
 from labs.live_session import EngineLost
+from labs.models import Lease
 from labs.worker import Worlds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from labs.incident import Incident, Progress
-    from labs.models import Action, Attempt, Lease
+    from labs.models import Action, Attempt
 
 logger = logging.getLogger(__name__)
 
+Reason = Lease.Reason
 TICK_S = 0.02
 ASK_EVERY_S = 0.5
 """How soon an action that is cancelled stops, at most."""
@@ -212,7 +214,9 @@ class EngineSession:
         del attempt
         world = self._world()
         try:
-            advance(world, 0, self._breathing(tell))
+            beginning.come_to_page(world, self._breathing(tell))
+        except beginning.NoIncident as exc:
+            raise EngineLost(str(exc), Reason.NO_INCIDENT) from exc
         except servers.EngineError as exc:  # A world without its fault would be another one.
             raise EngineLost(str(exc)) from exc
         self.came_to_page = True

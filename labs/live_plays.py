@@ -37,7 +37,7 @@ def played(
     cluster = beginning.cluster_of(world)
     try:
         beginning.begin(world, tell)
-        advance(world, 0, tell)
+        beginning.come_to_page(world, tell)
         log = plays.carry_out(beginning.at_now(world), play, truth, tell)
         plan = spec.mitigation
         done_s = max((entry.at_s for entry in log), default=0)

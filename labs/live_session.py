@@ -69,7 +69,14 @@ class Session(Protocol):
 
 
 class EngineLost(worker.GivenUp):
-    """There is no engine, or none any more. Its text is the sentence that the learner reads; it may be empty."""
+    """There is no engine, or none any more. Its text is the sentence that the learner reads; it may be empty.
+
+    ``reason`` is why the lease ends; None for what an engine that is gone is called at that time.
+    """
+
+    def __init__(self, said: str, reason: Lease.Reason | None = None) -> None:
+        super().__init__(said)
+        self.reason = reason
 
 
 class Over(worker.GivenUp):
@@ -139,7 +146,7 @@ class _Holder:
             if session is not None and reason == Reason.FINISHED:
                 self.follow(session)
         except EngineLost as loss:
-            reason, said = self.broke(), str(loss)
+            reason, said = loss.reason or self.broke(), str(loss)
         except SoftTimeLimitExceeded:
             reason = Reason.DEADLINE
         except Exception:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from labs import worlds
-from labs.incident import Incident
+from labs.incident import Incident, advance, alarm_now
 from labs.live import boxes, offering, servers
 from labs.live.attached import AttachedReplica
 from labs.live.changing import kinds_of
@@ -36,9 +36,13 @@ if TYPE_CHECKING:
     from labs.specs import LabSpec
     from labs.worlds import World
 
-__all__ = ["Replica", "at_now", "begin", "cluster_of", "waking"]
+__all__ = ["NoIncident", "Replica", "at_now", "begin", "cluster_of", "come_to_page", "waking"]
 
 READY_WITHIN_S = 300.0
+
+
+class NoIncident(servers.EngineError):
+    """The engines run, and the world is not the one that its lab tells of."""
 
 
 def waking(
@@ -157,6 +161,38 @@ def _asks(spec: LabSpec, seed: int) -> Ask:
 def begin(incident: Incident, tell: Callable[[float, str], None]) -> None:
     """Start the engines, and let the traffic run to the page. Raises EngineError, or what ``tell`` raises."""
     cluster_of(incident).begin(tell)
+
+
+def come_to_page(incident: Incident, tell: Callable[[float, str], None]) -> None:
+    """Let the world run to the page, and see that its alarm is silent until the fault and rings at the page.
+
+    Raises NoIncident if not: a page about what did not come about would teach what is not so. Else what ``tell``
+    raises, and EngineError for a fault that could not be made.
+    """
+    spec = incident.spec
+    start_s, fault_s = incident.clock_s, spec.timeline.fault_at_s
+    until_fault = (fault_s - start_s) / -start_s
+    advance(incident, fault_s, lambda share, doing: tell(until_fault * share, doing))
+    if spec.admission.alarm_was_silent and spec.alarm.rings(alarm_now(incident)):
+        raise NoIncident(
+            f"The incident did not come about: its alarm rang before anything was wrong ({_alarm(incident)}). "
+            "The machine is slower or busier than the lab expects."
+        )
+    advance(incident, 0, lambda share, doing: tell(until_fault + (1 - until_fault) * share, doing))
+    if not spec.alarm.rings(alarm_now(incident)):
+        raise NoIncident(
+            f"The incident did not come about: its alarm does not ring ({_alarm(incident)}). "
+            "The machine is faster than the lab expects, or the fault did nothing to it."
+        )
+
+
+def _alarm(incident: Incident) -> str:
+    """Return what the alarm reads now, and what it rings at."""
+    alarm, unit, read = incident.spec.alarm, incident.spec.alarm_unit, alarm_now(incident)
+    side = "above" if alarm.above is not None else "below"
+    found = f"{read:.3g} {unit}".strip() if isinstance(read, float | int) else "not measured"
+    limit = f"{alarm.target:g} {unit}".strip()
+    return f"{incident.spec.alarm_title}: {found}; it rings {side} {limit}"
 
 
 def at_now(incident: Incident) -> Incident:

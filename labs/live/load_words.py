@@ -45,7 +45,8 @@ def _before(played: Played) -> Iterator[str]:
         yield f"{job.users} callers that ask again when they are answered, {job.think_s:g} s later on average: {_class(job.classes[0])}"
     clients = played.world.cluster.front.clients
     if clients is not None and clients.cancel_share:
-        yield f"{clients.cancel_share:.1%} of the answers are stopped by their user, as likely early as late"
+        by = "" if clients.cancel_by == 1 else f", at latest after {clients.cancel_by:.0%} of them"
+        yield f"{clients.cancel_share:.1%} of the answers are stopped by their user, as likely early as late{by}"
     median_s, p95_s = spec.fleet.router_median_s, spec.fleet.router_p95_s
     yield f"the load client's router: a delay of {median_s:g} s (median), {p95_s:g} s (p95)"
 

@@ -69,6 +69,7 @@ class Lease(models.Model):
         ENGINE_DIED = "engine_died", "The engine ended by itself"
         START_FAILED = "start_failed", "The engine could not be started"
         START_TIMEOUT = "start_timeout", "The engine was not ready in time"
+        NO_INCIDENT = "no_incident", "Its incident did not come about"
         WORKER_LOST = "worker_lost", "Its holder was lost"
         WORKER_STOPPED = "worker_stopped", "The box was stopped"
 

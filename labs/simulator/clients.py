@@ -30,7 +30,9 @@ class Clients:
     jitter: float = 0.5
     """Share of the wait, either way, that is drawn."""
     cancel_share: float = 0.0
-    """Share of the streams that their user closes midway, after a drawn number of outputs."""
+    """Share of the streams that their user closes midway, after a drawn number of outputs ..."""
+    cancel_by: float = 1.0
+    """... as likely early as late, at latest after so much of what was asked for."""
 
     def __post_init__(self) -> None:
         """Refuse what no client does."""
@@ -39,6 +41,8 @@ class Clients:
             raise ValueError(f"times must be above 0, retries not below it: {self}")
         if self.backoff_factor < 1 or not 0 <= self.jitter < 1 or not 0 <= self.cancel_share <= 1:
             raise ValueError(f"a factor of at least 1, shares from 0 to 1: {self}")
+        if not 0 < self.cancel_by <= 1:
+            raise ValueError(f"an answer is closed after some of it, and by its end: {self}")
 
 
 def stream_of(request: Request, seed: int | str) -> random.Random:
@@ -53,7 +57,7 @@ def draw_cancel(request: Request, clients: Clients, seed: int | str) -> int | No
     stream = stream_of(request, seed)
     if stream.random() >= clients.cancel_share:
         return None
-    return 1 + int(stream.random() * (request.max_tokens - 1))
+    return 1 + int(stream.random() * clients.cancel_by * (request.max_tokens - 1))
 
 
 def again(request: Request, clients: Clients, seed: int | str, at_s: float) -> Request:

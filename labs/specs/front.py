@@ -17,7 +17,9 @@ class ClientsSpec(Frozen):
     retries: Annotated[int, Field(ge=0)] = 0
     backoff_s: Annotated[float, Field(ge=0)] = 1.0
     cancel_share: Range | None = None
-    """Share of the streams that their user closes midway."""
+    """Share of the streams that their user closes midway ..."""
+    cancel_by: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """... as likely early as late, at latest after so much of what was asked for."""
 
 
 class GatewaySpec(Frozen):

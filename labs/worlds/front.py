@@ -89,6 +89,7 @@ def clients_of(said: ClientsSpec, draws: Draws) -> Clients:
         retries=said.retries,
         backoff_s=said.backoff_s,
         cancel_share=cancels,
+        cancel_by=said.cancel_by,
     )
 
 

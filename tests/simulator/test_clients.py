@@ -77,6 +77,15 @@ def test_users_close_their_share_of_streams_midway():
     assert all(r.finish_reason == "abort" and not r.timed_out for r in closed)
 
 
+def test_users_close_a_stream_at_latest_where_it_is_said():
+    served = world(1.0, clients=Clients(cancel_share=1.0, cancel_by=0.25))
+    served.advance(200.0)
+    asked = [r for r in served.requests if r.cancel_tokens is not None and r.max_tokens > 40]
+    shares = [r.cancel_tokens / r.max_tokens for r in asked]
+    assert 0.2 < max(shares) <= 0.27
+    assert min(shares) < 0.05
+
+
 def test_a_closed_loop_never_has_more_in_flight_than_users():
     served = world(0.0, closed_loop=ClosedLoopSpec(10, 2.0, (SHORT,), 5.0))
     served.advance(200.0)
@@ -182,8 +191,8 @@ def test_questions_need_users():
 
 @pytest.mark.parametrize(
     "fields",
-    [{"timeout_s": 0.0}, {"retries": -1}, {"jitter": 1.0}, {"cancel_share": 1.5}, {"backoff_factor": 0.5}],
+    [{"timeout_s": 0.0}, {"retries": -1}, {"jitter": 1.0}, {"cancel_share": 1.5}, {"cancel_by": 0.0}, {"backoff_factor": 0.5}],
 )  # fmt: skip
 def test_clients_that_make_no_sense_are_refused(fields):
-    with pytest.raises(ValueError, match=r"above 0|from 0 to 1"):
+    with pytest.raises(ValueError, match=r"above 0|from 0 to 1|by its end"):
         Clients(**fields)

@@ -22,6 +22,7 @@ from labs.worlds import HEALTHY
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+    from collections.abc import Mapping
 
     from labs.live.boxes import Box
     from labs.specs import LabSpec
@@ -136,9 +137,8 @@ class Command(BaseCommand):
         self.stderr.write("\r" + " " * 78 + "\r", ending="")
         for entry in log:
             if entry.kind == "command":
-                said = str(entry.outcome.get("text", "")).partition("\n")[0]
                 self.stdout.write(
-                    f"{clock(entry.at_s):>6}  {entry.payload['line']}\n        {said[:100]}"
+                    f"{clock(entry.at_s):>6}  {entry.payload['line']}\n        {_read(entry.outcome)}"
                 )
         for part in judgement.parts:
             self.stdout.write(
@@ -163,6 +163,16 @@ class Command(BaseCommand):
             why = unserved(_spec(slug, where), where, seed)
             reasons = "; ".join(f"{text}" for text in why.values())
             self.stdout.write(f"{slug:26} {'served' if not why else f'not served: {reasons}'}")
+
+
+def _read(outcome: Mapping[str, Any]) -> str:
+    """Return what a command showed: its signals, or the first line that it printed."""
+    signals = [
+        f"{name} {value:.3g}" if isinstance(value, float | int) else f"{name} {value}"
+        for name, value in outcome.get("signals", {}).items()
+        if value is not None
+    ]
+    return ", ".join(signals) or str(outcome.get("text", "")).partition("\n")[0][:100]
 
 
 def _spec(slug: str, where: Box) -> LabSpec:

@@ -18,7 +18,7 @@ from django.core.management import call_command
 from django.db import OperationalError, connection
 
 from labs import attempts, leases, live_session, live_sweep, outbox
-from labs.live import guard, servers
+from labs.live import beginning, guard, servers
 from labs.live.boxes import ROOT
 from labs.models import Action, Lease, LiveRecord
 from tests.labs.leasing import begun, live_attempt
@@ -137,6 +137,53 @@ def test_a_page_of_metrics_of_another_version(lease, held, fake, settings, next_
     )
     assert is_over(lease, Reason.ENGINE_DIED, said, settings)
     assert "Initializing a V1 LLM engine" in log_of(lease)
+    next_one()
+
+
+@pytest.mark.parametrize(
+    ("before", "at_page", "said"),
+    [
+        (
+            None,
+            -1.5,
+            (
+                "its alarm does not ring (KV usage: -1.5; it rings above -1). "
+                "The machine is faster than the lab expects, or the fault did nothing to it."
+            ),
+        ),
+        (
+            None,
+            None,
+            (
+                "its alarm does not ring (KV usage: not measured; it rings above -1). "
+                "The machine is faster than the lab expects, or the fault did nothing to it."
+            ),
+        ),
+        (
+            0.5,
+            0.5,
+            (
+                "its alarm rang before anything was wrong (KV usage: 0.5; it rings above -1). "
+                "The machine is slower or busier than the lab expects."
+            ),
+        ),
+    ],
+)
+def test_an_incident_that_does_not_come_about(
+    lease, held, short, settings, monkeypatch, next_one, before, at_page, said
+):
+    silent = short.admission.model_copy(update={"alarm_was_silent": True})
+    fault = short.timeline.model_copy(update={"starts_at_s": -2, "fault_at_s": -1})
+    spec = short.model_copy(update={"admission": silent, "timeline": fault})
+    with monkeypatch.context() as patch:
+        patch.setattr("labs.models.attempts.lab", lambda key: spec)
+        patch.setattr(
+            beginning, "alarm_now", lambda world: at_page if world.clock_s == 0 else before
+        )
+        held()
+    said = f"The incident did not come about: {said} {BEFORE}"
+    assert is_over(lease, Reason.NO_INCIDENT, said, settings)
+    assert lease.attempt.actions.get().status == "cancelled"
     next_one()
 
 

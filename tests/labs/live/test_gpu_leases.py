@@ -11,6 +11,7 @@ from labs.live_engine import EngineSession
 from labs.models import Lease
 from tests.labs.leasing import live_attempt
 from tests.labs.live import posing
+from tests.labs.live.attempts_on_fakes import ringing
 from tests.labs.live.test_machines import NVL, brief
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +24,7 @@ def lease(learner, tmp_path, monkeypatch, settings):
     posing.pose(tmp_path, monkeypatch)
     plan = lab("slow-to-begin").mitigation
     plan = plan.model_copy(update={"settle_s": 0, "window_s": 1, "follow_s": 0})
-    spec = brief("slow-to-begin", mitigation=plan)
+    spec = ringing(brief("slow-to-begin", mitigation=plan))
     seed = next(each for each in range(99) if worlds.hypothesis_of(spec, each) == "cap")
     monkeypatch.setattr("labs.models.attempts.lab", lambda key: spec)
     monkeypatch.setattr(live_session, "BEAT_EVERY_S", 0)
