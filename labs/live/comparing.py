@@ -98,7 +98,7 @@ def compare(scenario: Scenario, box: Box, *, folder: Path, tell: Tell) -> Compar
             scenario, run, box, folder / f"run-{run.name}.log", shape=shape, tell=tell
         )
         cost = fit.with_jitter(f"{scenario.name}:{run.name}")
-        simulated = comparison.simulate(scenario, run, cost, met if scenario.is_exact else ())
+        simulated = comparison.simulate(scenario, run, cost, met)
         rows = comparison.rows(scenario, simulated, live)
         found.append(Compared(run, fit, tuple(met), simulated, live, tuple(rows)))
     return Comparison(scenario, tuple(found))
@@ -125,7 +125,8 @@ def _live(
             steps = list(iterations.iterations(log.read().decode(errors="replace")))
         after = _measured(server, box, run.config, tell)
     fit = calibration.paced(shape, calibration.joined([before, after]))
-    met = comparison.met_by(steps, run, len(scenario.requests))
+    # Of requests that come one by one there are no groups.
+    met = comparison.met_by(steps, run, len(scenario.requests)) if scenario.is_exact else []
     return comparison.measured(drive, steps), fit, met
 
 

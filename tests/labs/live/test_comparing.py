@@ -7,6 +7,7 @@ import pytest
 from labs.live import calibration, comparing, pace
 from labs.live.comparison import Run, Scenario
 from labs.live.iterations import iterations
+from labs.management.commands.compare_backends import table_of
 from labs.simulator.request import Request
 from tests.labs.live.conftest import CONFIG
 
@@ -41,6 +42,13 @@ def test_each_run_is_paced_by_its_own_engine_before_and_after(fake, tmp_path):
     assert len(logged) > b.live.steps + 20
     assert [each["name"] for each in found.told()["runs"]] == ["A", "B"]
     assert any("Measuring steps" in each for each in said)
+
+
+def test_requests_that_come_one_by_one_are_in_no_groups(fake, tmp_path):
+    some = replace(SCENARIO, runs=SCENARIO.runs[:1], is_exact=False)
+    found = comparing.compare(some, fake.box, folder=tmp_path, tell=lambda share, doing: None)
+    assert found.runs[0].met == ()
+    assert "The first steps met" not in table_of(found)
 
 
 def test_a_box_is_measured_and_its_engine_stopped(fake, tmp_path):
