@@ -18,16 +18,23 @@ def headline(parts: Mapping[str, Any], log: Sequence[Entry]) -> str:
     mitigation = parts["mitigation"]
     held = mitigation["earned"] >= GOOD_SHARE * mitigation["weight"]
     changed = bool(mitigation["details"].get("changed", True))
+    was_healthy = "changes" in mitigation["details"]
     if not diagnosed:
         return "It held, and you never said why" if held else "No diagnosis, and no cure that held"
     if credit == 1:
         if held:
-            return "Right cause, and the fix held"
+            return (
+                "Right call: nothing to repair" if was_healthy else "Right cause, and the fix held"
+            )
         return (
             "Right cause, but the fix did not hold" if changed else "Right cause, nothing changed"
         )
     if held:
-        return "The fix held, the story does not"
+        return (
+            "Nothing broken, and a story that says otherwise"
+            if was_healthy
+            else "The fix held, the story does not"
+        )
     return "Close to the cause, not at it" if credit > 0 else "Another world than the one you named"
 
 

@@ -88,14 +88,19 @@ def alarm_series(
 ) -> list[tuple[int, float | None]]:
     """Return what the alarm read from ``from_s`` until now, one point at every multiple of ``every_s``.
 
-    That is a tenth of the lab's usual window unless given: half a minute, of five.
+    That is a tenth of the lab's usual window unless given: half a minute, of five. The moment that the prediction asks
+    about is one more.
 
     The signal of an alarm is one that can be told of any time before the clock: from samples and requests.
     """
     every_s = every_s or max(1, round(incident.spec.windows.panel_s / 10))
     name, first_s = incident.spec.alarm.signal, -(-from_s // every_s) * every_s
     found: list[tuple[int, float | None]] = []
-    for t_s in range(first_s, incident.clock_s + 1, every_s):
+    asked_s = incident.spec.prediction.at_s
+    times = {*range(first_s, incident.clock_s + 1, every_s)}
+    if from_s <= asked_s <= incident.clock_s:
+        times.add(asked_s)
+    for t_s in sorted(times):
         value = signal_values(replace(incident.view, now_s=float(t_s)), [name])[name]
         found.append((t_s, value if isinstance(value, float | int) else None))
     return found

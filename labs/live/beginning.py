@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from labs import worlds
-from labs.incident import Incident, advance, alarm_now
+from labs.incident import Incident, advance, alarm_now, promises
 from labs.live import boxes, offering, servers
 from labs.live.attached import AttachedReplica
 from labs.live.changing import kinds_of
@@ -179,6 +179,16 @@ def come_to_page(incident: Incident, tell: Callable[[float, str], None]) -> None
             "The machine is slower or busier than the lab expects."
         )
     advance(incident, 0, lambda share, doing: tell(until_fault + (1 - until_fault) * share, doing))
+    is_healthy = spec.hypotheses[incident.world.hypothesis].answer.scope == "healthy"
+    broken = [each for each in promises(incident, -spec.windows.verify_s) if not each.held]
+    if is_healthy and broken:
+        missed = ", ".join(
+            f"{spec.slos[each.name].title}: {each.share or 0:.0%}" for each in broken
+        )
+        raise NoIncident(
+            f"The incident did not come about: nothing is wrong in this world, and yet a promise is missed ({missed}). "
+            "The machine is slower or busier than the lab expects."
+        )
     if not spec.alarm.rings(alarm_now(incident)):
         raise NoIncident(
             f"The incident did not come about: its alarm does not ring ({_alarm(incident)}). "

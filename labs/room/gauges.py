@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from django.utils import timezone
+
 from labs import incident
 from labs.charts import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from labs.models import Attempt
     from labs.room.log import Log
@@ -42,9 +45,24 @@ class Gauges:
     attempt: Attempt
     spec: LabSpec
     log: Log
+    runs_since: datetime | None = None
+    """When a world of real engines came to its page, while it goes on by itself; None where time stands still."""
+
+    @property
+    def now_s(self) -> int:
+        """The incident second: the last action's, or the wall's where that goes on."""
+        if self.runs_since is None:
+            return self.attempt.clock_s
+        passed_s = int((timezone.now() - self.runs_since).total_seconds())
+        return min(self.spec.timeline.budget_s, max(self.attempt.clock_s, passed_s))
 
     @property
     def clock(self) -> str:
+        return incident.clock(self.now_s)
+
+    @property
+    def read_at(self) -> str:
+        """The clock when the gauges beside it were read."""
         return incident.clock(self.attempt.clock_s)
 
     @property
@@ -53,7 +71,7 @@ class Gauges:
 
     @property
     def time_is_up(self) -> bool:
-        return self.attempt.clock_s >= self.spec.timeline.budget_s
+        return self.now_s >= self.spec.timeline.budget_s
 
     @property
     def target(self) -> str:

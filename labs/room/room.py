@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from labs.models import Action, Attempt
+from labs.models import Action, Attempt, Lease
 from labs.room.beliefs import Belief, beliefs_of
 from labs.room.chart import Chart
 from labs.room.console_log import ConsoleLog
@@ -66,7 +66,11 @@ class Room:
 
     @cached_property
     def gauges(self) -> Gauges:
-        return Gauges(self.attempt, self.spec, self.log)
+        begun = self.log.done(Action.Kind.BEGIN)
+        runs = self.lease is not None and self.lease.status == Lease.Status.RUNNING
+        return Gauges(
+            self.attempt, self.spec, self.log, begun[-1].done_at if runs and begun else None
+        )
 
     @cached_property
     def phases(self) -> list[Phase]:

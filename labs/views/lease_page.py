@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from django.http import Http404
@@ -14,7 +15,7 @@ from labs import leases
 from labs.room import card_of, room_of
 from labs.views.access import attempt_or_404
 from labs.views.answers import BUSY, done, take
-from labs.views.room_page import room_page, what_moved
+from labs.views.room_page import room_page
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -30,11 +31,12 @@ ANCHOR = "#lease"
 @never_cache
 @learner_required
 def show(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
-    """Answer a card that looks again: itself, or the room around it if that moved and nobody told the page."""
+    """Show the card alone, for a page that looks again; if more moved, the page is told to look at the whole room."""
     attempt = _live_or_404(request, public_id)
-    return what_moved(request, room_of(attempt)) or render(
-        request, "labs/_lease.html", {"attempt": attempt, "card": card_of(attempt)}
-    )
+    response = render(request, "labs/_lease.html", {"attempt": attempt, "card": card_of(attempt)})
+    if request.GET.get("seen") != room_of(attempt).version:
+        response["HX-Trigger-After-Swap"] = json.dumps({"sse:moved": {"target": "#look"}})
+    return response
 
 
 @require_POST

@@ -46,28 +46,18 @@ def show(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
 def parts(request: HttpRequest, public_id: UUID) -> HttpResponseBase:
     """Answer a page that looks again: 204 if it has seen everything, its progress bar, or the working parts."""
     attempt = attempt_or_404(request, public_id)
+    if attempt.status == Attempt.Status.MARKED:
+        response = HttpResponse(status=204)
+        response["HX-Redirect"] = reverse("labs:debrief", args=[public_id])
+        return response
     found = room_of(attempt)
-    if whole := what_moved(request, found):
-        return whole
+    if request.GET.get("seen") != found.version:
+        return room_page(request, attempt)
     if found.under_way is None:
         return HttpResponse(status=204)
     response = render(request, "labs/_under_way.html", {"room": found, "attempt": attempt})
     response["HX-Retarget"] = "#under-way"
     response["HX-Reswap"] = "outerHTML"
-    return response
-
-
-def what_moved(request: HttpRequest, found: Room) -> HttpResponse | None:
-    """Answer a part that looks again with the whole room, or the way to the debrief, if more than the part moved."""
-    if found.attempt.status == Attempt.Status.MARKED:
-        response = HttpResponse(status=204)
-        response["HX-Redirect"] = reverse("labs:debrief", args=[found.attempt.public_id])
-        return response
-    if request.GET.get("seen") == found.version:
-        return None
-    response = room_page(request, found.attempt)
-    response["HX-Retarget"] = "#room"
-    response["HX-Reswap"] = "innerHTML"
     return response
 
 

@@ -62,6 +62,10 @@ document.addEventListener("htmx:beforeSwap", (event) => {
     event.detail.shouldSwap = false;
     return;
   }
+  // Whatever in the room is still asking is about to go: its answer would find no place any more.
+  if (event.detail.target === room) {
+    for (const each of room.querySelectorAll("[hx-trigger^=every]")) if (each !== event.detail.elt) htmx.trigger(each, "htmx:abort");
+  }
   // What was said of one form stays until the next is sent, though the page looks again meanwhile.
   if (event.detail.target === room) problem = isForm(event) ? null : (document.getElementById("problem") ?? problem);
   if (event.detail.target === room) opened = new Set([...room.querySelectorAll("details[open][id]")].map((one) => one.id));
@@ -119,6 +123,16 @@ document.addEventListener("htmx:afterSwap", (event) => {
     if (!document.querySelector("#under-way > *")) asked = false;
   }
 });
+
+// The clock of a real engine goes on between two looks.
+let since = performance.now();
+document.addEventListener("htmx:afterSettle", (event) => { if (event.detail.target === room) since = performance.now(); });
+setInterval(() => {
+  const clock = document.querySelector("[data-ticks]");
+  if (!clock) return;
+  const now = Math.min(Number(clock.dataset.until), Number(clock.dataset.ticks) + Math.floor((performance.now() - since) / 1000));
+  clock.textContent = `${Math.floor(now / 60)}:${String(now % 60).padStart(2, "0")}`;
+}, 1000);
 
 // The number beside a slider follows it. What is moved but not kept yet outlives a room that is drawn anew.
 const unkept = new Map();

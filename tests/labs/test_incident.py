@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from labs import incident
+from labs.catalogue import lab
 from labs.console import parse
 from labs.incident import begin, clock, perform, state
 from labs.simulator.request import Status
@@ -282,3 +283,12 @@ def test_progress_is_told_and_may_stop_the_work(spec, seeds):
 )
 def test_incident_time_is_minutes_and_seconds(seconds, shown):
     assert clock(seconds) == shown
+
+
+@pytest.mark.parametrize("key", ["answers-crawl/live", "preemption-storm/live"])
+def test_what_a_prediction_asks_about_is_read_whatever_the_step_of_the_chart(key):
+    spec = lab(key)
+    world = incident.waking(spec, 1)
+    incident.advance(world, spec.prediction.at_s + 2)
+    read = dict(incident.alarm_series(world, from_s=spec.timeline.healthy_from_s))
+    assert read[spec.prediction.at_s] is not None

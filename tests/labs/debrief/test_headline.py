@@ -13,6 +13,10 @@ from tests.labs.debrief.marked import LOG, MARK, changed, shown
         (MARK, "Right cause, but the fix did not hold"),
         (changed("mitigation", earned=20.0), "Right cause, and the fix held"),
         (changed("mitigation", details={"changed": False}), "Right cause, nothing changed"),
+        (
+            changed("mitigation", earned=20.0, details={"changes": "none"}),
+            "Right call: nothing to repair",
+        ),
         (changed("mechanism", details={"credit": 0.25}), "Close to the cause, not at it"),
         (changed("mechanism", details={"credit": 0}), "Another world than the one you named"),
     ],

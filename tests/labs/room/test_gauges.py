@@ -1,9 +1,13 @@
 """The gauges in the head of the room."""
 
-import pytest
+from dataclasses import replace
+from datetime import timedelta
 
-from labs.room.gauges import promises_held
-from tests.labs.room.logs import SPEC, begun, reading, verification
+import pytest
+from django.utils import timezone
+
+from labs.room.gauges import Gauges, promises_held
+from tests.labs.room.logs import SPEC, begun, log, reading, verification
 
 
 def test_the_panel_is_read_as_it_is_now():
@@ -12,6 +16,17 @@ def test_the_panel_is_read_as_it_is_now():
     assert (gauges.clock, gauges.budget) == ("1:45", "55:00")
     assert (gauges.alarm, gauges.alarm_held, gauges.target) == ("325", False, "0.6")
     assert (gauges.users_hurt, gauges.hurt_per_minute) == ("25", "14")
+
+
+def test_the_clock_of_a_real_engine_goes_on_and_says_when_the_gauges_were_read():
+    attempt = begun(clock_s=64).attempt
+    page = timezone.now() - timedelta(seconds=130)
+    gauges = Gauges(attempt, SPEC, log(), runs_since=page)
+    assert (gauges.clock, gauges.read_at, gauges.time_is_up) == ("2:10", "1:04", False)
+    long_ago = replace(gauges, runs_since=page - timedelta(days=1))
+    assert (long_ago.clock, long_ago.time_is_up) == (long_ago.budget, True)
+    # A clock of the engine's that is ahead of the row's is not turned back.
+    assert replace(gauges, runs_since=timezone.now()).clock == "1:04"
 
 
 def test_an_alarm_that_found_nothing_to_measure_does_not_hold():
