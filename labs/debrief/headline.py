@@ -38,16 +38,22 @@ def headline(parts: Mapping[str, Any], log: Sequence[Entry]) -> str:
     return "Close to the cause, not at it" if credit > 0 else "Another world than the one you named"
 
 
-def lead(known: Mapping[str, Any], first: Mapping[str, str]) -> str:
+def lead(known: Mapping[str, Any], first: Mapping[str, str], *, is_live: bool = False) -> str:
+    """Return what happened on the way. ``is_live``: people were counted on a real engine, the other runs are simulated."""
     sentences = []
     users = known["users_hurt"]
     more = int(users["you"]) - int(users["reference"])
     spared = int(users["untouched"]) - int(users["you"])
-    if more > 0:
+    if is_live:
+        sentences.append(
+            f"On your engine {_people(int(users['you']))} hurt. "
+            "The runs beside it are simulated, at the pace that the lab was written for: compare their shape, not their counts."
+        )
+    elif more > 0:
         sentences.append(f"On the way, {_people(more, 'more')} hurt than in the reference run.")
     else:
         sentences.append("Nobody was hurt whom the reference run would have spared.")
-    if spared > 0:
+    if spared > 0 and not is_live:
         sentences.append(
             f"Your work spared {spared:,} of those whom doing nothing would have hurt."
         )
@@ -62,8 +68,10 @@ def lead(known: Mapping[str, Any], first: Mapping[str, str]) -> str:
     return " ".join(sentences)
 
 
-def _people(count: int, more: str) -> str:
-    return f"{count:,} {more} {'person was' if count == 1 else 'people were'}"
+def _people(count: int, more: str = "") -> str:
+    return " ".join(
+        part for part in (f"{count:,}", more, "person was" if count == 1 else "people were") if part
+    )
 
 
 def verdict(mark: Mapping[str, Any]) -> str:

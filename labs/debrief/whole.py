@@ -70,7 +70,7 @@ def debrief(
     reference_ends_s = max((step.at_s for step in reference), default=0)
     return Debrief(
         headline=headline(parts, log),
-        lead=lead(known, first),
+        lead=lead(known, first, is_live=spec.live is not None),
         world=spec.hypotheses[known["hypothesis"]].title,
         seed=int(known["seed"]),
         total=f"{mark['total']:.1f}",

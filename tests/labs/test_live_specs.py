@@ -19,6 +19,17 @@ def folder(tmp_path):
     return copy
 
 
+def test_every_live_lab_has_a_brief_and_a_debrief_of_its_own():
+    here = CHECKOUT.labs
+    lack = [
+        f"{key}/{name}"
+        for key in live_keys()
+        for name in ("brief.md", "debrief.md")
+        if not (here / key / name).is_file()
+    ]
+    assert lack == []
+
+
 def changed(folder, before, after):
     path = folder / "live" / "live.toml"
     text = path.read_text()

@@ -1,9 +1,11 @@
 """The sentences at the top of the debrief."""
 
+import re
 from copy import deepcopy
 
 import pytest
 
+from labs.debrief.headline import lead
 from tests.labs.debrief.marked import LOG, MARK, changed, shown
 
 
@@ -31,9 +33,18 @@ def test_without_a_diagnosis_the_headline_says_so():
 
 
 def test_the_lead_counts_people_and_the_first_measurement():
-    lead = shown().lead
-    assert "82 more people were hurt than in the reference run" in lead
-    assert "88 % of what the best one buys" in lead
+    told = shown().lead
+    assert "82 more people were hurt than in the reference run" in told
+    assert "88 % of what the best one buys" in told
+
+
+def test_a_live_attempt_is_not_counted_against_simulated_runs():
+    told = lead(MARK["debrief"], {"share": "100 %"}, is_live=True)
+    assert re.match(
+        r"On your engine [\d,]+ people were hurt\. The runs beside it are simulated", told
+    )
+    assert "reference run" not in told
+    assert "spared" not in told
 
 
 def test_who_measured_nothing_is_told_what_was_best():
