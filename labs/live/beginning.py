@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from labs import worlds
-from labs.incident import Incident, advance, alarm_now, promises
+from labs.incident import Incident, advance, alarm_now, clock, promises
 from labs.live import boxes, offering, servers
 from labs.live.attached import AttachedReplica
 from labs.live.changing import kinds_of
@@ -172,13 +172,20 @@ def come_to_page(incident: Incident, tell: Callable[[float, str], None]) -> None
     spec = incident.spec
     start_s, fault_s = incident.clock_s, spec.timeline.fault_at_s
     until_fault = (fault_s - start_s) / -start_s
-    advance(incident, fault_s, lambda share, doing: tell(until_fault * share, doing))
+
+    def told(share: float) -> None:
+        tell(
+            share,
+            f"The traffic before the page runs; the page comes in {clock(-start_s * (1 - share))}",
+        )
+
+    advance(incident, fault_s, lambda share, doing: told(until_fault * share))
     if spec.admission.alarm_was_silent and spec.alarm.rings(alarm_now(incident)):
         raise NoIncident(
             f"The incident did not come about: its alarm rang before anything was wrong ({_alarm(incident)}). "
             "The machine is slower or busier than the lab expects."
         )
-    advance(incident, 0, lambda share, doing: tell(until_fault + (1 - until_fault) * share, doing))
+    advance(incident, 0, lambda share, doing: told(until_fault + (1 - until_fault) * share))
     is_healthy = spec.hypotheses[incident.world.hypothesis].answer.scope == "healthy"
     broken = [each for each in promises(incident, -spec.windows.verify_s) if not each.held]
     if is_healthy and broken:

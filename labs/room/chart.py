@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from labs import charts, incident
 from labs.charts import number
+from labs.lease_words import span
 
 if TYPE_CHECKING:
     from labs.models import Attempt
@@ -25,9 +26,9 @@ class Chart:
     gauges: Gauges
 
     @property
-    def history(self) -> int:
-        """How many minutes before the page the chart shows."""
-        return -self.spec.timeline.healthy_from_s // 60
+    def history(self) -> str:
+        """How long before the page the chart begins, in words."""
+        return span(-self.spec.timeline.healthy_from_s)
 
     @cached_property
     def lane(self) -> charts.Lane:

@@ -126,7 +126,7 @@ def _starting(lease: Lease) -> LeaseCard:
         lease,
         "Your engine starts",
         (
-            f"{lease.doing}. Not ready within {span(left_s)} more, it is stopped, and you may ask again.",
+            f"{lease.doing}. It has {span(left_s)} more to be ready; else it is stopped, and you may ask again.",
         ),
         progress=lease.progress,
         can_cancel=True,

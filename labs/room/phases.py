@@ -16,7 +16,7 @@ _WANTED = {
     "Investigate": "Measure what tells your hypotheses apart. Each reading costs its minutes.",
     "Diagnose": "Commit a diagnosis as soon as the readings prove it; it can be revised.",
     "Change": "Change what the mechanism needs, and give it the time that it takes.",
-    "Verify": "Measure again what raised the alarm, over five minutes.",
+    "Verify": "Measure again what raised the alarm, and every promise.",
     "Explain": "Write what happened, in your own words. Then close.",
     "Debrief": "Everything is there. Close the incident when every promise holds.",
 }

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from labs import console, incident
+from labs.lease_words import span
 from labs.room.changes import InForce, in_force, offered
 
 if TYPE_CHECKING:
@@ -103,8 +104,12 @@ class Tools:
 
     @property
     def judged_until(self) -> str:
-        """How long the world runs on after closing, in minutes."""
-        return f"{self.spec.mitigation.window_s // 60}"
+        """How long the world runs on after closing, in words."""
+        return span(self.spec.mitigation.window_s)
+
+    @property
+    def verify_window(self) -> str:
+        return span(self.spec.windows.verify_s)
 
 
 def price(spec: LabSpec, line: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from labs import attempts
+from labs.lease_words import span
 from labs.models import Action
 
 Kind, Status = Action.Kind, Action.Status
@@ -28,7 +29,11 @@ class UnderWay:
 
 def under_way_of(action: Action) -> UnderWay:
     """Return how far an action is that is not over yet."""
-    if action.status == Status.QUEUED and action.attempt.is_live:
+    if action.status == Status.QUEUED and action.attempt.is_live and action.kind == Kind.FINISH:
+        plan = action.attempt.spec.mitigation
+        looks_s = plan.settle_s + plan.window_s + plan.follow_s
+        words = f"Your engine is watched for as long as the mark looks, {span(looks_s)} at most; then it is computed."
+    elif action.status == Status.QUEUED and action.attempt.is_live:
         words = "Your engine takes it next."
     elif action.status == Status.QUEUED:
         words = _queued(list(Action.objects.in_front_of(action).values_list("kind", flat=True)))

@@ -18,6 +18,7 @@ from labs.catalogue import lab as lab_of
 from labs.catalogue import labs, live_keys
 from labs.incident import clock
 from labs.lease_order import boxes_up
+from labs.lease_words import span
 from labs.marking.total import kept_score
 from labs.models import Attempt
 from labs.specs import LIVE, SpecError, unit_word
@@ -146,6 +147,10 @@ def _why_not(request: HttpRequest, spec: LabSpec) -> str:
     return why_not(learner, "lab", spec.slug, lambda: attempts.begun(learner, spec))
 
 
+START_S = 30
+"""What an engine takes to start, about."""
+
+
 @dataclass(frozen=True)
 class _Live:
     """What a lab's page says of real engines."""
@@ -153,6 +158,11 @@ class _Live:
     spec: LabSpec
     boxes: int
     """How many are up."""
+
+    @property
+    def takes(self) -> str:
+        """How long from a free box to the page, in words."""
+        return span(START_S - self.spec.timeline.starts_at_s)
 
 
 def _live(slug: str) -> _Live | None:

@@ -78,7 +78,7 @@ def test_a_start_shows_its_progress_and_its_clock():
     card = card_of(lease.attempt)
     assert (card.heading, card.progress) == ("Your engine starts", 0.4)
     assert card.words == (
-        "Loading the weights. Not ready within 5 min more, it is stopped, and you may ask again.",
+        "Loading the weights. It has 5 min more to be ready; else it is stopped, and you may ask again.",
     )
 
 
@@ -153,3 +153,8 @@ def test_who_waits_for_a_box_is_in_nobody_s_way():
 def test_a_command_at_a_live_engine_waits_for_that():
     action = ActionFactory(attempt=running().attempt, kind="command", status="queued")
     assert under_way_of(action).words == "Your engine takes it next."
+
+
+def test_a_closing_at_a_live_engine_says_how_long_that_is_watched():
+    action = ActionFactory(attempt=running().attempt, kind="finish", status="queued")
+    assert under_way_of(action).words.startswith("Your engine is watched for as long as the mark")

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.django_db
 
 def test_closing_warns_of_what_is_judged_and_of_what_is_missing(learner_client, attempt):
     page = text(learner_client.get(url("room", attempt)))
-    assert "judged over the 15 minutes that follow" in page
+    assert "judged over the 15 min that follow" in page
     assert "No diagnosis is committed." in page
     assert "No explanation is kept." in page
 
