@@ -9,7 +9,7 @@ from labs.simulator.lifetime import ColdRestart, StartUp, Undrain
 from labs.simulator.request import Status
 from labs.simulator.turnover import Terminate, Turnover
 
-from .test_clusters import engine_of, quiet, stopped, until
+from .test_clusters import quiet, stopped, until
 
 COST = profile("small-llama-cpu").cost_model()
 START_UP = StartUp(1.0, 0.0, 0.0, 30.0, cold_steps=1)
@@ -19,17 +19,17 @@ LONG = 400
 
 
 def told(live_cluster, fake, *, starts_with, gets, **others):
-    """A world whose engines were started with ``starts_with`` seconds, one of which is told to stop with streams in flight; and these."""
+    """A world whose engines were started with ``starts_with`` seconds, one of which is told to stop; its streams in flight, and its server."""
     fake.set(leaves=True, pace_s=0.01)
     cluster = live_cluster(begin=False, rate=20.0, **others)
     cluster.front.turnover = replace(TURNOVER, shutdown_timeout_s=starts_with)
     cluster.begin()
     until(cluster, lambda: len(cluster.engines[0].running) > 2)
     # Before it is told: one without time may be gone at once.
-    was_open = list(cluster.engines[0].running)
+    was_open, server = list(cluster.engines[0].running), cluster.engines[0].server
     cluster.front.turnover = replace(TURNOVER, shutdown_timeout_s=gets)
     Terminate(0, cluster.now_s, cluster.now_s).strike(cluster, cluster.now_s)
-    return cluster, was_open
+    return cluster, was_open, server
 
 
 def renewed(cluster):
@@ -43,7 +43,7 @@ def renewed(cluster):
 
 
 def test_a_server_without_time_leaves_its_streams_without_a_word(live_cluster, fake):
-    cluster, was_open = told(live_cluster, fake, starts_with=0, gets=0, outputs=LONG)
+    cluster, was_open, _ = told(live_cluster, fake, starts_with=0, gets=0, outputs=LONG)
     engine = cluster.engines[0]
     until(cluster, lambda: engine.is_dead)
     stopped(cluster)
@@ -55,7 +55,7 @@ def test_a_server_without_time_leaves_its_streams_without_a_word(live_cluster, f
 def test_who_was_left_goes_when_its_patience_ends_and_the_next_server_never_hears_of_it(
     live_cluster, fake
 ):
-    cluster, was_open = told(
+    cluster, was_open, old = told(
         live_cluster,
         fake,
         starts_with=0,
@@ -64,7 +64,6 @@ def test_who_was_left_goes_when_its_patience_ends_and_the_next_server_never_hear
         clients=Clients(timeout_s=3.0),
     )
     engine = cluster.engines[0]
-    old = engine.server
     cluster.front.drained.add(0)
     renewed(cluster)
     fake.set(pace_s=0.001)
@@ -77,7 +76,7 @@ def test_who_was_left_goes_when_its_patience_ends_and_the_next_server_never_hear
 
 
 def test_a_server_with_time_ends_what_runs_and_gives_newcomers_no_token(live_cluster, fake):
-    cluster, was_open = told(live_cluster, fake, starts_with=20, gets=20, outputs=150)
+    cluster, was_open, _ = told(live_cluster, fake, starts_with=20, gets=20, outputs=150)
     engine = cluster.engines[0]
     until(cluster, lambda: engine.is_dead)
     stopped(cluster)
@@ -88,7 +87,7 @@ def test_a_server_with_time_ends_what_runs_and_gives_newcomers_no_token(live_clu
 
 
 def test_a_server_that_was_started_with_less_gets_its_time_before_it_is_told(live_cluster, fake):
-    cluster, was_open = told(live_cluster, fake, starts_with=0, gets=20, outputs=100)
+    cluster, was_open, _ = told(live_cluster, fake, starts_with=0, gets=20, outputs=100)
     engine = cluster.engines[0]
     stopped(cluster)
     until(cluster, lambda: engine.is_dead)
@@ -96,8 +95,8 @@ def test_a_server_that_was_started_with_less_gets_its_time_before_it_is_told(liv
 
 
 def test_a_server_is_started_with_the_time_that_stops_have_by_then(live_cluster, fake):
-    cluster, _ = told(live_cluster, fake, starts_with=0, gets=20, outputs=4)
-    argv = cluster.engines[0].server.launch.argv
+    cluster, _, old = told(live_cluster, fake, starts_with=0, gets=20, outputs=4)
+    argv = old.launch.argv
     assert argv[argv.index(leaving.FLAG) + 1] == "0"
     cluster.front.drained.add(0)
     renewed(cluster)
@@ -117,13 +116,11 @@ def test_an_engine_that_meets_a_fault_of_its_stops_was_started_with_what_the_fau
 
 
 def test_a_world_that_is_closed_while_an_engine_leaves_leaves_nothing(live_cluster, fake):
-    cluster, _ = told(live_cluster, fake, starts_with=0, gets=0, outputs=LONG)
+    cluster, _, old = told(live_cluster, fake, starts_with=0, gets=0, outputs=LONG)
     engine = cluster.engines[0]
-    old, pid = engine.server, engine_of(cluster)
     until(cluster, lambda: engine.is_dead)
     cluster.close()
     assert not old.is_alive
-    assert pid
 
 
 # ------------------------------------------------------------------- sent to while it starts
