@@ -296,6 +296,7 @@ def test_an_incident_without_javascript(new_page, sign_in, no_sideways_scroll):
     fits()
     page.locator("#belief-router").fill("0")
     page.get_by_role("button", name="Keep these").click()
+    page.locator(".beliefs .struck").first.wait_for()
     assert page.locator(".beliefs .struck").count() == 1
     diagnose(page)
     press("#change-fp8")
